@@ -1,0 +1,233 @@
+use super::attribute::{Field, check_fields};
+use super::{Attribute, AttributeId, Class, Method, Path, Status};
+use std::fmt;
+
+/// A MAD: 256 bytes, of which this view knows the common header, the fields of SMPs and the data block.
+///
+/// ```text
+///   0  base version | class | class version | method        24  M_Key (SMP)
+///   4  status | hop pointer, hop count (directed route)     32  DrSLID | DrDLID (directed route)
+///   8  transaction id                                       64  SMP data (64 bytes)
+///  16  attribute id | reserved                             128  initial path (64 bytes)
+///  20  attribute modifier                                  192  return path (64 bytes)
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Mad(pub [u8; 256]);
+
+const BASE_VERSION: Field = Field { name: "BaseVersion", bit: 0, width: 8 };
+const CLASS: Field = Field { name: "MgmtClass", bit: 8, width: 8 };
+const CLASS_VERSION: Field = Field { name: "ClassVersion", bit: 16, width: 8 };
+const METHOD: Field = Field { name: "Method", bit: 24, width: 8 };
+const DIRECTION: Field = Field { name: "Direction", bit: 32, width: 1 };
+const STATUS: Field = Field { name: "Status", bit: 33, width: 15 };
+const HOP_POINTER: Field = Field { name: "HopPointer", bit: 48, width: 8 };
+const HOP_COUNT: Field = Field { name: "HopCount", bit: 56, width: 8 };
+const TRANSACTION: Field = Field { name: "TransactionID", bit: 64, width: 64 };
+const ATTRIBUTE_ID: Field = Field { name: "AttributeID", bit: 128, width: 16 };
+const MODIFIER: Field = Field { name: "AttributeModifier", bit: 160, width: 32 };
+const M_KEY: Field = Field { name: "M_Key", bit: 192, width: 64 };
+const DR_SLID: Field = Field { name: "DrSLID", bit: 256, width: 16 };
+const DR_DLID: Field = Field { name: "DrDLID", bit: 272, width: 16 };
+
+/// The header's fields, ascending; the directed-route ones mean something in class 0x81 only.
+const FIELDS: &[Field] = &[
+    BASE_VERSION,
+    CLASS,
+    CLASS_VERSION,
+    METHOD,
+    DIRECTION,
+    STATUS,
+    HOP_POINTER,
+    HOP_COUNT,
+    TRANSACTION,
+    ATTRIBUTE_ID,
+    MODIFIER,
+    M_KEY,
+    DR_SLID,
+    DR_DLID,
+];
+const _: () = check_fields(FIELDS, 512);
+
+/// "Permissive": no LID, the packet goes by directed route (IBA 4.1.3).
+const PERMISSIVE_LID: u64 = 0xffff;
+
+impl Mad {
+    /// Fields of the common and SMP headers, for dumps and tests.
+    pub const FIELDS: &'static [Field] = FIELDS;
+
+    /// A directed-route SMP request along `path`, all the way by ports.
+    pub fn directed(path: &Path, method: Method, attribute: AttributeId, modifier: u32) -> Self {
+        let mut mad = Self::request(Class::SUBN_DIRECTED, 1, method, attribute, modifier);
+        HOP_COUNT.write(&mut mad.0, u64::from(path.hops()));
+        DR_SLID.write(&mut mad.0, PERMISSIVE_LID);
+        DR_DLID.write(&mut mad.0, PERMISSIVE_LID);
+        mad.0[129..129 + path.ports().len()].copy_from_slice(path.ports());
+        mad
+    }
+
+    /// A request that forwarding tables carry: an SMP (class version 1) or another class.
+    pub fn request(class: Class, class_version: u8, method: Method, attribute: AttributeId, modifier: u32) -> Self {
+        let mut mad = Self([0; 256]);
+        BASE_VERSION.write(&mut mad.0, 1);
+        CLASS.write(&mut mad.0, u64::from(class.0));
+        CLASS_VERSION.write(&mut mad.0, u64::from(class_version));
+        METHOD.write(&mut mad.0, u64::from(method.0));
+        ATTRIBUTE_ID.write(&mut mad.0, u64::from(attribute.0));
+        MODIFIER.write(&mut mad.0, u64::from(modifier));
+        mad
+    }
+
+    /// The base version; 1 for every MAD there is.
+    pub fn base_version(&self) -> u8 {
+        BASE_VERSION.read(&self.0) as u8
+    }
+
+    /// The management class.
+    pub fn class(&self) -> Class {
+        Class(CLASS.read(&self.0) as u8)
+    }
+
+    /// The version of the class; 1 for SMPs.
+    pub fn class_version(&self) -> u8 {
+        CLASS_VERSION.read(&self.0) as u8
+    }
+
+    /// The method.
+    pub fn method(&self) -> Method {
+        Method(METHOD.read(&self.0) as u8)
+    }
+
+    /// Sets the method.
+    pub fn set_method(&mut self, method: Method) {
+        METHOD.write(&mut self.0, u64::from(method.0));
+    }
+
+    /// The status, without the direction bit.
+    pub fn status(&self) -> Status {
+        Status(STATUS.read(&self.0) as u16)
+    }
+
+    /// Sets the status; the direction bit stays.
+    pub fn set_status(&mut self, status: Status) {
+        STATUS.write(&mut self.0, u64::from(status.0));
+    }
+
+    /// The direction bit of directed-route SMPs: set on the way back.
+    pub fn is_returning(&self) -> bool {
+        DIRECTION.read(&self.0) != 0
+    }
+
+    /// Sets the direction bit.
+    pub fn set_returning(&mut self, returning: bool) {
+        DIRECTION.write(&mut self.0, u64::from(returning));
+    }
+
+    /// The hop pointer of directed-route SMPs.
+    pub fn hop_pointer(&self) -> u8 {
+        HOP_POINTER.read(&self.0) as u8
+    }
+
+    /// Sets the hop pointer.
+    pub fn set_hop_pointer(&mut self, hop: u8) {
+        HOP_POINTER.write(&mut self.0, u64::from(hop));
+    }
+
+    /// The hop count of directed-route SMPs.
+    pub fn hop_count(&self) -> u8 {
+        HOP_COUNT.read(&self.0) as u8
+    }
+
+    /// The transaction id; the kernel owns its upper 32 bits.
+    pub fn transaction(&self) -> u64 {
+        TRANSACTION.read(&self.0)
+    }
+
+    /// Sets the transaction id.
+    pub fn set_transaction(&mut self, id: u64) {
+        TRANSACTION.write(&mut self.0, id);
+    }
+
+    /// The attribute id.
+    pub fn attribute_id(&self) -> AttributeId {
+        AttributeId(ATTRIBUTE_ID.read(&self.0) as u16)
+    }
+
+    /// The attribute modifier.
+    pub fn modifier(&self) -> u32 {
+        MODIFIER.read(&self.0) as u32
+    }
+
+    /// The M_Key of SMPs.
+    pub fn m_key(&self) -> u64 {
+        M_KEY.read(&self.0)
+    }
+
+    /// Sets the M_Key.
+    pub fn set_m_key(&mut self, key: u64) {
+        M_KEY.write(&mut self.0, key);
+    }
+
+    /// DrSLID of directed-route SMPs: 0xffff when the directed route starts at the sender.
+    pub fn dr_slid(&self) -> u16 {
+        DR_SLID.read(&self.0) as u16
+    }
+
+    /// DrDLID of directed-route SMPs: 0xffff when the directed route ends at the target.
+    pub fn dr_dlid(&self) -> u16 {
+        DR_DLID.read(&self.0) as u16
+    }
+
+    /// The initial path of a directed-route SMP; `None` when the hop count is beyond what a path can hold.
+    pub fn initial_path(&self) -> Option<Path> {
+        let hops = usize::from(self.hop_count());
+        Path::from_ports(self.0[129..].get(..hops)?)
+    }
+
+    /// The return path as received, entry `hop` of 0 to 63.
+    pub fn return_path(&self) -> &[u8] {
+        &self.0[192..]
+    }
+
+    /// The return path, to be filled in on the way.
+    pub fn return_path_mut(&mut self) -> &mut [u8] {
+        &mut self.0[192..]
+    }
+
+    /// The data block of an SMP.
+    pub fn smp_data(&self) -> [u8; 64] {
+        let mut data = [0; 64];
+        data.copy_from_slice(&self.0[64..128]);
+        data
+    }
+
+    /// Sets the data block of an SMP.
+    pub fn set_smp_data(&mut self, data: &[u8; 64]) {
+        self.0[64..128].copy_from_slice(data);
+    }
+
+    /// The data block as the attribute `A`. Whether it is one is for the caller to know, from the attribute id.
+    pub fn attribute<A: Attribute>(&self) -> A {
+        A::from_bytes(self.smp_data())
+    }
+}
+
+impl fmt::Debug for Mad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} {:?} {:?} modifier {:#x} transaction {:#x} {:?}",
+            self.class(),
+            self.method(),
+            self.attribute_id(),
+            self.modifier(),
+            self.transaction(),
+            self.status()
+        )?;
+        if self.class() == Class::SUBN_DIRECTED {
+            if let Some(path) = self.initial_path() {
+                write!(f, " path {path}")?;
+            }
+        }
+        Ok(())
+    }
+}

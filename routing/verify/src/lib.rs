@@ -1,0 +1,2 @@
+//! Proof of forwarding tables, independent of the engines that made them.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! The subnet manager as one state machine.
+#![forbid(unsafe_code)]

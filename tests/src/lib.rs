@@ -1,0 +1,2 @@
+//! Suites that cross crates.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! A fabric that answers MADs in process.
+#![forbid(unsafe_code)]

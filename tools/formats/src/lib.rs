@@ -1,0 +1,2 @@
+//! Dump formats, in and out.
+#![forbid(unsafe_code)]
