@@ -21,6 +21,7 @@
 
 mod builder;
 mod fabric;
+mod generate;
 mod graph;
 mod ids;
 mod lids;
@@ -29,6 +30,7 @@ mod tables;
 
 pub use builder::{BuildError, FabricBuilder, NodeSpec, PortSpec};
 pub use fabric::{Arc, EndPort, Fabric, Node, Port};
+pub use generate::{SHAPES, SpecError, generate};
 pub use graph::SwitchGraph;
 pub use ids::{Guid, Lid, NodeIndex, NodeKind, PortRef, SwitchIndex};
 pub use lids::{LidReport, LidsExhausted};
