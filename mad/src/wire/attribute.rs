@@ -1,63 +1,18 @@
+use super::{AttributeId, Field};
+use serde::{Serialize, de::DeserializeOwned};
 use std::fmt;
 
-/// One field of an attribute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
-    /// The specification's name.
-    pub name: &'static str,
-    /// First bit, counted from the most significant bit of the first byte.
-    pub bit: usize,
-    /// Width in bits, 1 to 64.
-    pub width: usize,
-}
-
-impl Field {
-    /// This field's value in `bytes`.
-    ///
-    /// # Panics
-    /// When the field does not lie within `bytes`; the tables that `attribute!` makes are checked at compile time.
-    pub const fn read(&self, bytes: &[u8]) -> u64 {
-        let last = (self.bit + self.width - 1) / 8;
-        let mut value: u128 = 0;
-        let mut byte = self.bit / 8;
-        while byte <= last {
-            value = value << 8 | bytes[byte] as u128;
-            byte += 1;
-        }
-        let below = (last + 1) * 8 - (self.bit + self.width);
-        (value >> below) as u64 & Self::mask(self.width)
-    }
-
-    /// Sets this field in `bytes` to the low bits of `value`; bits outside the field stay.
-    ///
-    /// # Panics
-    /// As [`Field::read`].
-    pub const fn write(&self, bytes: &mut [u8], value: u64) {
-        let last = (self.bit + self.width - 1) / 8;
-        let below = (last + 1) * 8 - (self.bit + self.width);
-        let mut mask = (Self::mask(self.width) as u128) << below;
-        let mut value = ((value & Self::mask(self.width)) as u128) << below;
-        let mut byte = last + 1;
-        while byte > self.bit / 8 {
-            byte -= 1;
-            bytes[byte] = bytes[byte] & !(mask as u8) | value as u8;
-            mask >>= 8;
-            value >>= 8;
-        }
-    }
-
-    const fn mask(width: usize) -> u64 {
-        u64::MAX >> (64 - width)
-    }
-}
-
 /// An attribute: a block of 64 bytes of SMP data with a table of its fields.
-pub trait Attribute: Copy + fmt::Debug + Sized {
+///
+/// As JSON it is a map from field names to numbers, lists and texts. Values wider than 32 bits are hexadecimal text, since many JSON
+/// readers keep no more than 53 bits. Bits outside every field, where any is set, stand under `reserved` as the hexadecimal text of the
+/// whole block, so nothing is lost. When reading, fields not named are zero, and every number may be given as hexadecimal text.
+pub trait Attribute: Copy + fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned {
     /// The attribute id that requests it.
-    const ID: super::AttributeId;
+    const ID: AttributeId;
     /// The specification's name.
     const NAME: &'static str;
-    /// All fields, ascending.
+    /// All fields, ascending by their first bit.
     const FIELDS: &'static [Field];
 
     /// A view of received bytes. Never fails: every value is kept.
@@ -67,25 +22,19 @@ pub trait Attribute: Copy + fmt::Debug + Sized {
     fn bytes(&self) -> &[u8; 64];
 }
 
-/// Fails to compile (when called in a constant) unless the fields ascend, do not overlap and fit into `bits`.
-pub(crate) const fn check_fields(fields: &[Field], bits: usize) {
-    let mut end = 0;
-    let mut i = 0;
-    while i < fields.len() {
-        assert!(fields[i].width >= 1 && fields[i].width <= 64, "a field is 1 to 64 bits wide");
-        assert!(fields[i].bit >= end, "fields ascend and do not overlap");
-        end = fields[i].bit + fields[i].width;
-        assert!(end <= bits, "fields fit");
-        i += 1;
-    }
-}
-
-/// Declares an attribute: `getter, setter: type = "Name" @ bit, width;` for each field.
+/// Declares an attribute by type, specification's name and id, and a line for each field:
+///
+/// - `getter, setter: type = "Name" @ bit, width;` is a number, or a flag if the type is `bool`;
+/// - `getter, setter, all: [type; count] = "Name" @ bit, width / stride;` is a row of numbers, the stride given where it is not the width;
+/// - `getter, setter: [text; count] = "Name" @ bit, 8;` is a text.
 macro_rules! attribute {
     (
         $(#[$doc:meta])*
-        pub struct $name:ident = $id:literal {
-            $( $(#[$field_doc:meta])* $get:ident, $set:ident: $type:ty = $label:literal @ $bit:literal, $width:literal; )*
+        pub struct $name:ident = $spec_name:literal $id:literal {
+            $(
+                $(#[$field_doc:meta])*
+                $get:ident, $set:ident $(, $all:ident)?: $type:tt = $label:literal @ $bit:literal, $width:literal $(/ $stride:literal)?;
+            )*
         }
     ) => {
         $(#[$doc])*
@@ -94,9 +43,9 @@ macro_rules! attribute {
 
         impl $crate::wire::Attribute for $name {
             const ID: $crate::wire::AttributeId = $crate::wire::AttributeId($id);
-            const NAME: &'static str = stringify!($name);
+            const NAME: &'static str = $spec_name;
             const FIELDS: &'static [$crate::wire::Field] =
-                &[$($crate::wire::Field { name: $label, bit: $bit, width: $width }),*];
+                &[$(attribute!(@field $type, $label, $bit, $width $(, $stride)?)),*];
 
             fn from_bytes(bytes: [u8; 64]) -> Self {
                 Self(bytes)
@@ -107,20 +56,14 @@ macro_rules! attribute {
             }
         }
 
-        const _: () = $crate::wire::attribute::check_fields(<$name as $crate::wire::Attribute>::FIELDS, 512);
+        const _: () = $crate::wire::field::check_fields(<$name as $crate::wire::Attribute>::FIELDS);
 
         impl $name {
             $(
-                $(#[$field_doc])*
-                #[doc = concat!("`", $label, "`, ", $width, " bits.")]
-                pub const fn $get(&self) -> $type {
-                    $crate::wire::Field { name: $label, bit: $bit, width: $width }.read(&self.0) as $type
-                }
-
-                #[doc = concat!("Sets `", $label, "` to the low ", $width, " bits of `value`.")]
-                pub const fn $set(&mut self, value: $type) {
-                    $crate::wire::Field { name: $label, bit: $bit, width: $width }.write(&mut self.0, value as u64);
-                }
+                attribute!(
+                    @access [$(#[$field_doc])*] $get, $set $(, $all)?: $type, $label, $width,
+                    attribute!(@field $type, $label, $bit, $width $(, $stride)?)
+                );
             )*
         }
 
@@ -139,21 +82,118 @@ macro_rules! attribute {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::wire::attribute::serialize(self, serializer)
+                $crate::wire::json::serialize(self, serializer)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::wire::json::deserialize(deserializer)
             }
         }
     };
+
+    (@field [text; $count:literal], $label:literal, $bit:literal, $width:literal) => {
+        $crate::wire::Field::text($label, $bit, $count)
+    };
+    (@field [$type:tt; $count:literal], $label:literal, $bit:literal, $width:literal) => {
+        $crate::wire::Field::row($label, $bit, $width, $count, $width)
+    };
+    (@field [$type:tt; $count:literal], $label:literal, $bit:literal, $width:literal, $stride:literal) => {
+        $crate::wire::Field::row($label, $bit, $width, $count, $stride)
+    };
+    (@field $type:tt, $label:literal, $bit:literal, $width:literal) => {
+        $crate::wire::Field::new($label, $bit, $width)
+    };
+
+    (@access [$($doc:tt)*] $get:ident, $set:ident: [text; $count:literal], $label:literal, $width:literal, $field:expr) => {
+        $($doc)*
+        #[doc = concat!("`", $label, "`, ", $count, " bytes.")]
+        pub const fn $get(&self) -> [u8; $count] {
+            attribute!(@read_all self.0, $field, u8, $count)
+        }
+
+        #[doc = concat!("Sets `", $label, "`.")]
+        pub const fn $set(&mut self, value: [u8; $count]) {
+            let mut index = 0;
+            while index < $count {
+                $field.write_at(&mut self.0, index, value[index] as u64);
+                index += 1;
+            }
+        }
+    };
+    (@access [$($doc:tt)*] $get:ident, $set:ident, $all:ident: [$type:tt; $count:literal], $label:literal, $width:literal, $field:expr) => {
+        $($doc)*
+        #[doc = concat!("Entry `index` of `", $label, "`, ", $width, " bits.")]
+        ///
+        /// # Panics
+        #[doc = concat!("When `index` is not below ", $count, ".")]
+        pub const fn $get(&self, index: usize) -> $type {
+            $field.read_at(&self.0, index) as $type
+        }
+
+        #[doc = concat!("Sets entry `index` of `", $label, "` to the low ", $width, " bits of `value`.")]
+        ///
+        /// # Panics
+        #[doc = concat!("When `index` is not below ", $count, ".")]
+        pub const fn $set(&mut self, index: usize, value: $type) {
+            $field.write_at(&mut self.0, index, value as u64);
+        }
+
+        #[doc = concat!("All ", $count, " entries of `", $label, "`.")]
+        pub const fn $all(&self) -> [$type; $count] {
+            attribute!(@read_all self.0, $field, $type, $count)
+        }
+    };
+    (@access [$($doc:tt)*] $get:ident, $set:ident: bool, $label:literal, $width:literal, $field:expr) => {
+        $($doc)*
+        #[doc = concat!("`", $label, "`.")]
+        pub const fn $get(&self) -> bool {
+            $field.read(&self.0) != 0
+        }
+
+        #[doc = concat!("Sets `", $label, "`.")]
+        pub const fn $set(&mut self, value: bool) {
+            $field.write(&mut self.0, value as u64);
+        }
+    };
+    (@access [$($doc:tt)*] $get:ident, $set:ident: $type:tt, $label:literal, $width:literal, $field:expr) => {
+        $($doc)*
+        #[doc = concat!("`", $label, "`, ", $width, " bits.")]
+        pub const fn $get(&self) -> $type {
+            $field.read(&self.0) as $type
+        }
+
+        #[doc = concat!("Sets `", $label, "` to the low ", $width, " bits of `value`.")]
+        pub const fn $set(&mut self, value: $type) {
+            $field.write(&mut self.0, value as u64);
+        }
+    };
+
+    (@read_all $bytes:expr, $field:expr, $type:tt, $count:literal) => {{
+        let mut all = [0; $count];
+        let mut index = 0;
+        while index < $count {
+            all[index] = $field.read_at(&$bytes, index) as $type;
+            index += 1;
+        }
+        all
+    }};
 }
 pub(crate) use attribute;
 
 pub(crate) fn debug<A: Attribute>(attribute: &A, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut out = f.debug_struct(A::NAME);
     for field in A::FIELDS {
-        out.field(field.name, &format_args!("{:#x}", field.read(attribute.bytes())));
+        let values = (0..field.count).map(|index| field.read_at(attribute.bytes(), index));
+        if field.text {
+            let text: Vec<u8> = values.map(|byte| byte as u8).collect();
+            out.field(field.name, &format_args!("\"{}\"", super::without_padding(&text).escape_ascii()));
+        } else if field.count > 1 {
+            out.field(field.name, &values.collect::<Vec<_>>());
+        } else {
+            out.field(field.name, &format_args!("{:#x}", field.read(attribute.bytes())));
+        }
     }
     out.finish()
-}
-
-pub(crate) fn serialize<A: Attribute, S: serde::Serializer>(attribute: &A, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(A::FIELDS.iter().map(|field| (field.name, field.read(attribute.bytes()))))
 }

@@ -1,5 +1,5 @@
-use super::attribute::{Field, check_fields};
-use super::{Attribute, AttributeId, Class, Method, Path, Status};
+use super::field::check_fields;
+use super::{Attribute, AttributeId, Class, Field, Method, Path, Status};
 use std::fmt;
 
 /// A MAD: 256 bytes, of which this view knows the common header, the fields of SMPs and the data block.
@@ -14,20 +14,20 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Mad(pub [u8; 256]);
 
-const BASE_VERSION: Field = Field { name: "BaseVersion", bit: 0, width: 8 };
-const CLASS: Field = Field { name: "MgmtClass", bit: 8, width: 8 };
-const CLASS_VERSION: Field = Field { name: "ClassVersion", bit: 16, width: 8 };
-const METHOD: Field = Field { name: "Method", bit: 24, width: 8 };
-const DIRECTION: Field = Field { name: "Direction", bit: 32, width: 1 };
-const STATUS: Field = Field { name: "Status", bit: 33, width: 15 };
-const HOP_POINTER: Field = Field { name: "HopPointer", bit: 48, width: 8 };
-const HOP_COUNT: Field = Field { name: "HopCount", bit: 56, width: 8 };
-const TRANSACTION: Field = Field { name: "TransactionID", bit: 64, width: 64 };
-const ATTRIBUTE_ID: Field = Field { name: "AttributeID", bit: 128, width: 16 };
-const MODIFIER: Field = Field { name: "AttributeModifier", bit: 160, width: 32 };
-const M_KEY: Field = Field { name: "M_Key", bit: 192, width: 64 };
-const DR_SLID: Field = Field { name: "DrSLID", bit: 256, width: 16 };
-const DR_DLID: Field = Field { name: "DrDLID", bit: 272, width: 16 };
+const BASE_VERSION: Field = Field::new("BaseVersion", 0, 8);
+const CLASS: Field = Field::new("MgmtClass", 8, 8);
+const CLASS_VERSION: Field = Field::new("ClassVersion", 16, 8);
+const METHOD: Field = Field::new("Method", 24, 8);
+const DIRECTION: Field = Field::new("Direction", 32, 1);
+const STATUS: Field = Field::new("Status", 33, 15);
+const HOP_POINTER: Field = Field::new("HopPointer", 48, 8);
+const HOP_COUNT: Field = Field::new("HopCount", 56, 8);
+const TRANSACTION: Field = Field::new("TransactionID", 64, 64);
+const ATTRIBUTE_ID: Field = Field::new("AttributeID", 128, 16);
+const MODIFIER: Field = Field::new("AttributeModifier", 160, 32);
+const M_KEY: Field = Field::new("M_Key", 192, 64);
+const DR_SLID: Field = Field::new("DrSLID", 256, 16);
+const DR_DLID: Field = Field::new("DrDLID", 272, 16);
 
 /// The header's fields, ascending; the directed-route ones mean something in class 0x81 only.
 const FIELDS: &[Field] = &[
@@ -46,7 +46,7 @@ const FIELDS: &[Field] = &[
     DR_SLID,
     DR_DLID,
 ];
-const _: () = check_fields(FIELDS, 512);
+const _: () = check_fields(FIELDS);
 
 /// "Permissive": no LID, the packet goes by directed route (IBA 4.1.3).
 const PERMISSIVE_LID: u64 = 0xffff;
@@ -205,6 +205,11 @@ impl Mad {
         self.0[64..128].copy_from_slice(data);
     }
 
+    /// Sets the data block to an attribute; the attribute id stays.
+    pub fn set_attribute<A: Attribute>(&mut self, attribute: &A) {
+        self.set_smp_data(attribute.bytes());
+    }
+
     /// The data block as the attribute `A`. Whether it is one is for the caller to know, from the attribute id.
     pub fn attribute<A: Attribute>(&self) -> A {
         A::from_bytes(self.smp_data())
@@ -223,10 +228,10 @@ impl fmt::Debug for Mad {
             self.transaction(),
             self.status()
         )?;
-        if self.class() == Class::SUBN_DIRECTED {
-            if let Some(path) = self.initial_path() {
-                write!(f, " path {path}")?;
-            }
+        if self.class() == Class::SUBN_DIRECTED
+            && let Some(path) = self.initial_path()
+        {
+            write!(f, " path {path}")?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@ use super::attribute::attribute;
 
 attribute! {
     /// NodeInfo: who a node is, and by which port the question came in (IBA 14.2.5.3).
-    pub struct NodeInfo = 0x0011 {
+    pub struct NodeInfo = "NodeInfo" 0x0011 {
         base_version, set_base_version: u8 = "BaseVersion" @ 0, 8;
         class_version, set_class_version: u8 = "ClassVersion" @ 8, 8;
         /// See [`NodeInfo::kind`].
