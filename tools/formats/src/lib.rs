@@ -1,2 +1,31 @@
 //! Dump formats, in and out.
+//!
+//! [`read`] takes what `ibnetdiscover`, `ibnetdiscover -p` or a writer of ibsim netlists left in a file and makes a
+//! [`heddle_fabric::FabricBuilder`] of it. Files as they come from terminals, mails and manuals load as well: whatever is odd but
+//! harmless is counted in [`Warnings`] with its line; whatever would make the fabric a guess is refused by a [`ReadError`] with file,
+//! line and column.
+//!
+//! ```
+//! let dump = br#"
+//! switchguid=0x10(10)
+//! Switch  8 "S-0000000000000010"  # "leaf" base port 0 lid 1 lmc 0
+//! [3]     "H-0000000000000020"[1](21)  # "host" lid 2 4xHDR
+//!
+//! caguid=0x20
+//! Ca      1 "H-0000000000000020"  # "host"
+//! [1](21)     "S-0000000000000010"[3]  # lid 2 lmc 0 "leaf" lid 1 4xHDR
+//! "#;
+//! let loaded = heddle_formats::read(dump, "site.dump", None).unwrap();
+//! assert!(loaded.warnings.is_empty());
+//! let fabric = loaded.builder.build();
+//! assert_eq!((fabric.switch_count(), fabric.nodes().len()), (1, 2));
+//!
+//! let refused = heddle_formats::read(b"TOPSYSTEM director\n", "director.ibnl", None).unwrap_err();
+//! assert_eq!(refused.to_string(), "director.ibnl:1:1: this is an IBDM system file (.ibnl), which is not supported; ibnetdiscover, \
+//!     ibnetdiscover-p and ibsim can be read");
+//! ```
 #![forbid(unsafe_code)]
+
+mod read;
+
+pub use read::{Format, Loaded, ReadError, UnknownFormat, Warning, WarningKind, Warnings, read};
