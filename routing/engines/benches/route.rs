@@ -1,0 +1,25 @@
+//! Route computation on 3-level trees: `cargo bench -p heddle-engines`.
+#![allow(missing_docs, reason = "criterion's macros")]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use heddle_engines::{Engine, route};
+
+fn trees(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("route");
+    group.sample_size(20);
+    for k in [16, 24, 36] {
+        let fabric = support::clos3(k, k, |number| number as u64 + 1).build();
+        for engine in Engine::ALL {
+            group.bench_with_input(BenchmarkId::new(engine.name(), format!("clos3:{k}")), &fabric, |bencher, fabric| {
+                bencher.iter(|| route(engine, fabric).unwrap());
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, trees);
+criterion_main!(benches);

@@ -1,0 +1,117 @@
+//! The structure that all engines use: which switches are higher, and in which order neighbours and leaves are taken in turn.
+
+use crate::graph::{Graph, bits};
+use heddle_fabric::{Fabric, NodeKind, SwitchIndex};
+use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The structure of a connected fabric with at least one switch. Everything is by switch.
+pub(crate) struct Order {
+    /// Its place in the total order; 0 is the top. Every other switch has a neighbour with a lower place.
+    pub(crate) place: Vec<u32>,
+    /// Its place in the order of the tree in which each switch hangs below its highest neighbour, parents first and subtrees
+    /// together. So the leaves of a pod follow one another, and the switches above them are in the same order in each pod.
+    pub(crate) rank: Vec<u32>,
+    /// How many hops it is above the nearest bottom switch.
+    pub(crate) level: Vec<u32>,
+}
+
+impl Order {
+    pub(crate) fn new(fabric: &Fabric, graph: &Graph) -> Self {
+        let keys = keys(graph, &host_counts(fabric));
+        let placed = grow(fabric, graph, &keys);
+        let mut place = vec![0; graph.len()];
+        for (number, &switch) in placed.iter().enumerate() {
+            place[switch] = number as u32;
+        }
+        let bottoms = (0..graph.len()).filter(|&switch| graph.peers(switch).iter().all(|&peer| keys[peer as usize] <= keys[switch]));
+        Self { rank: ranks(graph, &placed, &place), level: graph.hops(bottoms), place }
+    }
+}
+
+/// How near a switch is to the hosts: the sum of its distances to them, then the largest. Less is higher.
+type Key = (u64, u32);
+
+pub(crate) fn roots(fabric: &Fabric, graph: &Graph) -> Vec<SwitchIndex> {
+    let keys = keys(graph, &host_counts(fabric));
+    let is_root = |&switch: &usize| graph.peers(switch).iter().all(|&peer| keys[peer as usize] >= keys[switch]);
+    (0..graph.len()).filter(is_root).map(|switch| SwitchIndex(switch as u32)).collect()
+}
+
+/// Whether an end port is a host's, and not one that comes with the switch: every HDR and later switch has an aggregation node, which
+/// looks like a CA. If these counted, cores would seem to have hosts.
+pub(crate) fn is_real_host(fabric: &Fabric, end: &heddle_fabric::EndPort) -> bool {
+    const MELLANOX: u32 = 0x02c9;
+    const AGGREGATION_NODE: u16 = 0xcf09;
+    let node = fabric.node(end.at.node);
+    node.kind != NodeKind::Switch && (node.vendor_id, node.device_id) != (MELLANOX, AGGREGATION_NODE)
+}
+
+/// How many hosts each switch carries; one each if there are none at all.
+fn host_counts(fabric: &Fabric) -> Vec<u32> {
+    let mut counts = vec![0; fabric.switch_count()];
+    for end in fabric.end_ports().iter().filter(|end| is_real_host(fabric, end)) {
+        counts[end.switch.index()] += 1;
+    }
+    if counts.iter().all(|&count| count == 0) {
+        counts.fill(1);
+    }
+    counts
+}
+
+fn keys(graph: &Graph, hosts: &[u32]) -> Vec<Key> {
+    let carriers: Vec<u32> = (0..graph.len() as u32).filter(|&switch| hosts[switch as usize] > 0).collect();
+    let add = |a: Vec<Key>, b: Vec<Key>| a.into_iter().zip(b).map(|(a, b)| (a.0 + b.0, a.1.max(b.1))).collect();
+    carriers
+        .par_chunks(64)
+        .map(|sources| {
+            let mut keys = vec![(0, 0); graph.len()];
+            graph.search(sources, |distance, switch, new, _| {
+                let weight: u64 = bits(new).map(|bit| u64::from(hosts[sources[bit] as usize])).sum();
+                keys[switch] = (keys[switch].0 + weight * u64::from(distance), distance);
+            });
+            keys
+        })
+        .reduce(|| vec![(0, 0); graph.len()], add)
+}
+
+/// The switches from the top down: first the one with the best key, then always the best among the neighbours of those before.
+/// Ties go to the nearer to the first, then to the lower GUID.
+fn grow(fabric: &Fabric, graph: &Graph, keys: &[Key]) -> Vec<usize> {
+    let guid = |switch: usize| fabric.switch(SwitchIndex(switch as u32)).guid;
+    let Some(top) = (0..graph.len()).min_by_key(|&switch| (keys[switch], guid(switch))) else { return Vec::new() };
+    let hops = graph.hops([top]);
+    let mut placed = Vec::with_capacity(graph.len());
+    let mut seen = vec![false; graph.len()];
+    let mut heap = BinaryHeap::new();
+    seen[top] = true;
+    heap.push(Reverse((keys[top], 0, guid(top), top)));
+    while let Some(Reverse((.., switch))) = heap.pop() {
+        placed.push(switch);
+        for &peer in graph.peers(switch) {
+            let peer = peer as usize;
+            if !std::mem::replace(&mut seen[peer], true) {
+                heap.push(Reverse((keys[peer], hops[peer], guid(peer), peer)));
+            }
+        }
+    }
+    placed
+}
+
+fn ranks(graph: &Graph, placed: &[usize], place: &[u32]) -> Vec<u32> {
+    let mut children = vec![Vec::new(); graph.len()];
+    for &switch in &placed[1..] {
+        let parent = graph.peers(switch).iter().min_by_key(|&&peer| place[peer as usize]).expect("a later switch has neighbours");
+        children[*parent as usize].push(switch);
+    }
+    let mut rank = vec![0; graph.len()];
+    let mut stack = vec![placed[0]];
+    let mut next = 0;
+    while let Some(switch) = stack.pop() {
+        rank[switch] = next;
+        next += 1;
+        stack.extend(children[switch].iter().rev());
+    }
+    rank
+}

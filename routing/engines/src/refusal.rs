@@ -1,0 +1,102 @@
+use crate::Engine;
+use crate::graph::Graph;
+use heddle_fabric::{Fabric, NodeIndex};
+use std::fmt;
+
+/// Why an engine cannot route a fabric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The engine that was asked.
+    pub engine: Engine,
+    /// What is wrong, in words.
+    pub reason: String,
+    /// The nodes that are in the way, most telling first; there can be thousands.
+    pub culprits: Vec<NodeIndex>,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Refusal {
+    /// The refusal as text, with the names and GUIDs of the first culprits. `fabric` is the one that was to be routed.
+    pub fn display<'a>(&'a self, fabric: &'a Fabric) -> impl fmt::Display + 'a {
+        Explained { refusal: self, fabric }
+    }
+}
+
+struct Explained<'a> {
+    refusal: &'a Refusal,
+    fabric: &'a Fabric,
+}
+
+/// How many culprits are named.
+const NAMED: usize = 8;
+
+impl fmt::Display for Explained<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refusal { engine, reason, culprits, remedy } = self.refusal;
+        write!(f, "{engine} cannot route this fabric: {reason}: ")?;
+        for (number, &culprit) in culprits.iter().take(NAMED).enumerate() {
+            write!(f, "{}{}", if number == 0 { "" } else { ", " }, name(self.fabric, culprit))?;
+        }
+        if culprits.len() > NAMED {
+            write!(f, " and {} more", culprits.len() - NAMED)?;
+        }
+        write!(f, ". {remedy}")
+    }
+}
+
+fn name(fabric: &Fabric, node: NodeIndex) -> String {
+    let node = fabric.node(node);
+    format!("\"{}\" ({})", node.description, node.guid)
+}
+
+/// The refusal of a fabric whose switches are in more than one part.
+pub(crate) fn if_disconnected(engine: Engine, fabric: &Fabric, graph: &Graph) -> Option<Refusal> {
+    let mut parts = parts(fabric, graph);
+    if parts.len() < 2 {
+        return None;
+    }
+    let guid = |switch: &NodeIndex| fabric.node(*switch).guid;
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.len()), guid(&part[0])));
+    let sizes: Vec<String> = parts.iter().take(NAMED).map(|part| part.len().to_string()).collect();
+    let reason = format!(
+        "its switches are in {} parts without a cable between them ({}{} switches); from {} there is no way to these switches",
+        parts.len(),
+        sizes.join(" + "),
+        if parts.len() > NAMED { " + ..." } else { "" },
+        name(fabric, parts[0][0])
+    );
+    // One switch of each part first, so that every part is named.
+    let firsts = parts[1..].iter().map(|part| part[0]);
+    let others = parts[1..].iter().flat_map(|part| part[1..].iter().copied());
+    let culprits = firsts.chain(others).collect();
+    let remedy = "Repair the cables between the parts, or route each part as a fabric of its own.".to_owned();
+    Some(Refusal { engine, reason, culprits, remedy })
+}
+
+/// The connected parts: the switches of each, by GUID.
+fn parts(fabric: &Fabric, graph: &Graph) -> Vec<Vec<NodeIndex>> {
+    let mut part_of = vec![usize::MAX; graph.len()];
+    let mut parts: Vec<Vec<NodeIndex>> = Vec::new();
+    for start in 0..graph.len() {
+        if part_of[start] != usize::MAX {
+            continue;
+        }
+        part_of[start] = parts.len();
+        let mut members = vec![start];
+        let mut head = 0;
+        while let Some(&switch) = members.get(head) {
+            head += 1;
+            for &peer in graph.peers(switch) {
+                if part_of[peer as usize] == usize::MAX {
+                    part_of[peer as usize] = parts.len();
+                    members.push(peer as usize);
+                }
+            }
+        }
+        let mut nodes: Vec<NodeIndex> = members.into_iter().map(|switch| fabric.switches()[switch]).collect();
+        nodes.sort_by_key(|&node| fabric.node(node).guid);
+        parts.push(nodes);
+    }
+    parts
+}

@@ -1,0 +1,205 @@
+//! From the ways to each destination switch to a port for each LID.
+//!
+//! Where several ports lead to a destination equally well, its number decides, as in D-mod-K routing for fat trees (Zahavi): hosts are
+//! numbered in leaf order, and each level of a tree takes another digit of the number. The lowest level takes the number modulo its
+//! ways up, the next level what is left of the division, and so on; the routes to one host then meet in one core, and each cable that
+//! descends carries the routes of as few hosts as possible. A switch with parallel cables down takes the digit by which the level
+//! below spread the hosts over the parallel cables up.
+
+use crate::graph::{Graph, bits};
+use crate::order::{Order, is_real_host};
+use heddle_fabric::{EndPort, Fabric, Tables};
+use rayon::prelude::*;
+
+/// Groups of 64 destination switches whose ways are held at once: this bounds the memory.
+const GROUPS: usize = 16;
+
+/// Fills the tables. `ways` is given up to 64 destination switches, and a zeroed word for each edge in which it sets the bits of the
+/// destinations that have a way over the edge.
+pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &Order, ways: impl Fn(&[u32], &mut [u64]) + Sync) {
+    let row_len = tables.row_len();
+    let targets = Targets::new(fabric, order);
+    let digits = Digits::new(graph, order);
+    for switches in targets.switches.chunks(64 * GROUPS) {
+        let mut held = vec![0u64; graph.edge_count() * switches.len().div_ceil(64)];
+        if graph.edge_count() > 0 {
+            held.par_chunks_mut(graph.edge_count()).zip(switches.par_chunks(64)).for_each(|(words, group)| ways(group, words));
+        }
+        tables.rows_mut().par_chunks_mut(row_len).enumerate().for_each(|(switch, row)| {
+            let mut filler = RowFiller::new(graph, order, &digits, switch);
+            for (number, group) in switches.chunks(64).enumerate() {
+                filler.fill(row, &targets, group, &held[number * graph.edge_count()..][..graph.edge_count()]);
+            }
+        });
+    }
+    for end in fabric.end_ports() {
+        let row = tables.row_mut(end.switch);
+        end.lids().for_each(|lid| row[lid.index()] = end.switch_port);
+    }
+}
+
+/// The switches that carry LIDs, and these LIDs with their numbers.
+struct Targets {
+    switches: Vec<u32>,
+    /// Where each switch's runs begin in `runs`, by switch; one more entry at the end.
+    base: Vec<u32>,
+    runs: Vec<Run>,
+}
+
+/// LIDs that follow one another, as do their numbers.
+#[derive(Clone, Copy)]
+struct Run {
+    lid: u32,
+    len: u32,
+    number: u32,
+}
+
+impl Targets {
+    /// Hosts are numbered by leaf and port. What comes with a switch is numbered by the switch, so that it does not disturb the
+    /// numbers of the hosts. The further LIDs of a range have the further numbers.
+    fn new(fabric: &Fabric, order: &Order) -> Self {
+        let mut ends: Vec<&EndPort> = fabric.end_ports().iter().collect();
+        ends.sort_by_key(|end| (order.rank[end.switch.index()], end.switch_port));
+        let mut runs_of = vec![Vec::<Run>::new(); fabric.switch_count()];
+        let mut hosts = 0;
+        for end in ends {
+            let number = if is_real_host(fabric, end) { hosts } else { order.rank[end.switch.index()] };
+            hosts += u32::from(is_real_host(fabric, end));
+            let run = Run { lid: u32::from(end.lid.get()), len: end.lids().count() as u32, number };
+            let runs = &mut runs_of[end.switch.index()];
+            match runs.last_mut() {
+                Some(last) if run.len == 1 && (last.lid + last.len, last.number + last.len) == (run.lid, run.number) => last.len += 1,
+                _ => runs.push(run),
+            }
+        }
+        let mut base = vec![0];
+        base.extend(runs_of.iter().scan(0, |sum, runs| {
+            *sum += runs.len() as u32;
+            Some(*sum)
+        }));
+        let switches = (0..fabric.switch_count() as u32).filter(|&switch| !runs_of[switch as usize].is_empty()).collect();
+        Self { switches, base, runs: runs_of.into_iter().flatten().collect() }
+    }
+
+    fn runs(&self, switch: u32) -> &[Run] {
+        &self.runs[self.base[switch as usize] as usize..self.base[switch as usize + 1] as usize]
+    }
+}
+
+/// The divisors that give a level's digit of a number: by level, for the ways up (or along) and for the ways down.
+struct Digits {
+    up: Vec<u32>,
+    down: Vec<u32>,
+}
+
+impl Digits {
+    /// A level's radix is the number of cables up that its switches have, in the median, since some have lost a few.
+    fn new(graph: &Graph, order: &Order) -> Self {
+        let top = order.level.iter().copied().max().unwrap_or(0);
+        let mut digits = Self { up: vec![1], down: vec![1] };
+        for level in 0..top {
+            let mut peers = Vec::new();
+            let mut cables = Vec::new();
+            for switch in (0..graph.len()).filter(|&switch| order.level[switch] == level) {
+                let up: Vec<usize> = graph.edges(switch).filter(|&edge| order.level[graph.peer(edge)] == level + 1).collect();
+                peers.push(up.len());
+                cables.push(up.iter().map(|&edge| graph.ports(edge).len()).sum());
+            }
+            let up = digits.up[level as usize];
+            digits.down.push(up.saturating_mul(median(peers)));
+            digits.up.push(up.saturating_mul(median(cables)));
+        }
+        digits
+    }
+}
+
+/// The median, at least 1.
+fn median(mut values: Vec<usize>) -> u32 {
+    values.sort_unstable();
+    values.get(values.len() / 2).map_or(1, |&value| value.max(1) as u32)
+}
+
+/// What is needed to fill one switch's row.
+struct RowFiller<'a> {
+    graph: &'a Graph,
+    order: &'a Order,
+    switch: usize,
+    /// The switch's edges, by the rank of the neighbour.
+    edges: Vec<usize>,
+    divisor_up: u32,
+    divisor_down: u32,
+    words: Vec<u64>,
+    used: Vec<usize>,
+    ports: Vec<u8>,
+}
+
+impl<'a> RowFiller<'a> {
+    fn new(graph: &'a Graph, order: &'a Order, digits: &Digits, switch: usize) -> Self {
+        let mut edges: Vec<usize> = graph.edges(switch).collect();
+        edges.sort_unstable_by_key(|&edge| order.rank[graph.peer(edge)]);
+        let level = order.level[switch] as usize;
+        let (divisor_up, divisor_down) = (digits.up[level], digits.down[level]);
+        Self { graph, order, switch, edges, divisor_up, divisor_down, words: Vec::new(), used: Vec::new(), ports: Vec::new() }
+    }
+
+    /// Fills in up to 64 destination switches, those with the same set of ways together.
+    fn fill(&mut self, row: &mut [u8], targets: &Targets, group: &[u32], ways: &[u64]) {
+        self.words.clear();
+        self.words.extend(self.edges.iter().map(|&edge| ways[edge]));
+        let mut left = self.words.iter().fold(0, |all, word| all | word);
+        while left != 0 {
+            let bit = left.trailing_zeros();
+            let mut alike = left;
+            self.used.clear();
+            for (&word, &edge) in self.words.iter().zip(&self.edges) {
+                if word >> bit & 1 == 1 {
+                    alike &= word;
+                    self.used.push(edge);
+                } else {
+                    alike &= !word;
+                }
+            }
+            left &= !alike;
+            self.list_ports();
+            let descends = self.order.level[self.graph.peer(self.used[0])] < self.order.level[self.switch];
+            let divisor = if descends { self.divisor_down } else { self.divisor_up };
+            for target in bits(alike) {
+                for run in targets.runs(group[target]) {
+                    run.fill(row, &self.ports, divisor);
+                }
+            }
+        }
+    }
+
+    /// The ports of the edges in use: the first cable to each neighbour, then the second, and so on.
+    fn list_ports(&mut self) {
+        self.ports.clear();
+        for cable in 0.. {
+            let before = self.ports.len();
+            self.ports.extend(self.used.iter().filter_map(|&edge| self.graph.ports(edge).get(cable)));
+            if self.ports.len() == before {
+                return;
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Gives each LID the port at its digit.
+    fn fill(self, row: &mut [u8], ports: &[u8], divisor: u32) {
+        let mut entries = &mut row[self.lid as usize..(self.lid + self.len) as usize];
+        if let [port] = ports {
+            entries.fill(*port);
+            return;
+        }
+        let mut at = (self.number / divisor) as usize % ports.len();
+        let mut same = (divisor - self.number % divisor) as usize;
+        while !entries.is_empty() {
+            let (now, later) = entries.split_at_mut(same.min(entries.len()));
+            now.fill(ports[at]);
+            entries = later;
+            at = if at + 1 == ports.len() { 0 } else { at + 1 };
+            same = divisor as usize;
+        }
+    }
+}
