@@ -1,7 +1,6 @@
 //! Management datagrams (MADs) of InfiniBand: the bytes on the wire, the asking and answering, and who carries them.
 //!
 //! - [`wire`]: one declarative table for each attribute. Views over received bytes never panic and keep values they do not know.
-//! - [`exchange`]: asks and answers: transaction ids, windows, repetitions. No I/O and no clock.
 //! - [`transport`]: carries datagrams to a fabric and back, and owns the clock.
 //!
 //! ```
@@ -15,7 +14,6 @@
 //! ```
 #![deny(unsafe_code)]
 
-pub mod exchange;
 mod time;
 pub mod transport;
 pub mod wire;

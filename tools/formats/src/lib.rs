@@ -5,6 +5,11 @@
 //! harmless is counted in [`Warnings`] with its line; whatever would make the fabric a guess is refused by a [`ReadError`] with file,
 //! line and column.
 //!
+//! [`read_lfts`] takes dumps of forwarding tables.
+//!
+//! The writers: [`write_ibnetdiscover`], [`write_netlist`] and [`write_json`] for a fabric, [`write_opensm_dumps`] for its forwarding
+//! tables as well. [`write_file`] leaves no half-written file.
+//!
 //! ```
 //! let dump = br#"
 //! switchguid=0x10(10)
@@ -27,5 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod read;
+mod write;
 
-pub use read::{Format, Loaded, ReadError, UnknownFormat, Warning, WarningKind, Warnings, read};
+pub use read::{Format, Loaded, ReadError, UnknownFormat, Warning, WarningKind, Warnings, read, read_lfts};
+pub use write::{WriteError, write_file, write_ibnetdiscover, write_json, write_netlist, write_opensm_dumps};

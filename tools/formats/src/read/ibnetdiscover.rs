@@ -224,8 +224,8 @@ impl<'a> Reader<'a> {
             return Err(cursor.fault("\"include\" is not followed; put that file's text in its place".to_owned()));
         }
         let short = shorten(text);
-        if begins("do ") {
-            self.warnings.add(line.number, WarningKind::Command, format!("simulator command skipped: \"{short}\""));
+        if ["do ", "module", "width=", "speed=", "extspeed=", "pdebug"].iter().any(|word| begins(word)) {
+            self.warnings.add(line.number, WarningKind::Command, format!("for the simulator only: \"{short}\""));
         } else if begins("src/") || begins("ibwarn:") || begins("ibpanic:") || has("umad (") || has("bad status ") {
             self.warnings.add(line.number, WarningKind::ToolError, format!("the dump tool reported an error: \"{short}\""));
         } else {

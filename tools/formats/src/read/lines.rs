@@ -103,6 +103,10 @@ impl<'a> Cursor<'a> {
         self.at += self.rest().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     }
 
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
     /// Goes past `word` if it is next.
     pub(crate) fn eat(&mut self, word: &[u8]) -> bool {
         let found = self.rest().starts_with(word);

@@ -3,10 +3,12 @@
 mod assemble;
 mod detect;
 mod ibnetdiscover;
+mod lfts;
 mod lines;
 mod oneline;
 mod warnings;
 
+pub use lfts::read_lfts;
 pub use warnings::{Warning, WarningKind, Warnings};
 
 use heddle_fabric::{FabricBuilder, PortRef};

@@ -10,7 +10,7 @@ pub enum WarningKind {
     SkippedLine,
     /// An error message of the tool that made the dump; skipped. Something is missing from the dump.
     ToolError,
-    /// A command to the simulator (`do`); skipped.
+    /// A command to the simulator (`do`) or a setting of it (`width=`); skipped.
     Command,
     /// A port's line that cannot be read; skipped.
     MalformedLine,
@@ -50,6 +50,10 @@ pub enum WarningKind {
     ConflictingLid,
     /// A LID that two ports have; both keep it until LIDs are assigned.
     DuplicateLid,
+    /// A forwarding-table entry for a LID that nobody has; left out.
+    UnknownLid,
+    /// A switch without a forwarding table in the dump.
+    MissingTable,
 }
 
 impl WarningKind {
@@ -79,6 +83,8 @@ impl WarningKind {
             Self::InvalidLid => "LID or LMC out of range",
             Self::ConflictingLid => "two LIDs for one port",
             Self::DuplicateLid => "one LID for two ports",
+            Self::UnknownLid => "entry for a LID that nobody has",
+            Self::MissingTable => "switch without a table",
         }
     }
 }

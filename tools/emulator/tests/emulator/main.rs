@@ -1,9 +1,0 @@
-//! The emulator, seen from outside.
-
-mod attributes;
-mod events;
-mod random;
-mod routes;
-mod script;
-mod size;
-mod support;
