@@ -1,0 +1,176 @@
+//! How packets travel.
+
+use crate::support::*;
+use heddle_emulator::{Emulator, EmulatorError, Lost, LostWhy};
+use heddle_fabric::PortRef;
+use heddle_mad::transport::{Address, Transport};
+use heddle_mad::wire::{Attribute, Class, Mad, Method, NodeInfo, PortInfo};
+
+#[test]
+fn a_directed_route_reaches_the_node_and_records_its_way_back() {
+    let mut emulator = emulator();
+    let mut mad = Mad::directed(&path(&[1, 5, 2]), Method::GET, NodeInfo::ID, 0);
+    mad.set_transaction(0x1234_5678_9abc_def0);
+    send(&mut emulator, Address::Directed, mad);
+    let envelope = receive(&mut emulator).unwrap();
+    assert_eq!(envelope.address, Address::Directed);
+    let answer = envelope.mad;
+    assert_eq!((answer.method(), answer.transaction()), (Method::GET_RESP, 0x1234_5678_9abc_def0));
+    // IBA 14.2.2: D bit set, the hop pointer is back at 0, and the ports of entry are S 3, T 7, B 1.
+    assert!(answer.is_returning());
+    assert_eq!((answer.hop_pointer(), answer.hop_count()), (0, 3));
+    assert_eq!(answer.return_path()[1..=3], [3, 7, 1]);
+    let info: NodeInfo = answer.attribute();
+    assert_eq!((info.node_guid(), info.port_guid(), info.local_port_num(), info.num_ports()), (0xb0, 0xb1, 1, 2));
+    // Three hops of 200 ns each way, and 5 µs at B.
+    assert_eq!(emulator.now().0, 5_000 + 6 * 200);
+}
+
+/// Who asks B's way back is at A: the return path, read backwards, is a route too.
+#[test]
+fn the_return_path_is_a_route_from_the_other_end() {
+    let mut there = emulator();
+    let answer = get::<NodeInfo>(&mut there, TO_B, 0).unwrap();
+    let back: Vec<u8> = answer.return_path()[1..=3].iter().rev().copied().collect();
+    let mut from_b = Emulator::new(&fabric(), at(B, 1)).unwrap();
+    let info: NodeInfo = get::<NodeInfo>(&mut from_b, &back, 0).unwrap().attribute();
+    assert_eq!((info.node_guid(), info.local_port_num()), (0xa0, 1));
+}
+
+#[test]
+fn no_hops_are_the_local_node() {
+    let mut emulator = emulator();
+    let info: NodeInfo = get::<NodeInfo>(&mut emulator, &[], 0).unwrap().attribute();
+    assert_eq!((info.node_guid(), info.local_port_num()), (0xa0, 1));
+    let mut on_switch = Emulator::new(&fabric(), at(S, 0)).unwrap();
+    let info: NodeInfo = get::<NodeInfo>(&mut on_switch, &[], 0).unwrap().attribute();
+    assert_eq!((info.node_guid(), info.local_port_num()), (0x50, 0));
+    let info: NodeInfo = get::<NodeInfo>(&mut on_switch, &[6], 0).unwrap().attribute();
+    assert_eq!((info.node_guid(), info.local_port_num()), (0x70, 8));
+}
+
+#[test]
+fn directed_routes_that_lead_nowhere_are_lost() {
+    for (ports, why) in [
+        (&[2][..], LostWhy::NotThrough),      // the manager's host sends from the manager's port only
+        (&[1, 9], LostWhy::NoSuchPort),       // S has eight ports
+        (&[1, 0], LostWhy::NoSuchPort),       // port 0 has no cable
+        (&[1, 1], LostWhy::LinkDown),         // nothing is in S 1
+        (&[1, 5, 2, 2], LostWhy::NotThrough), // a host does not forward
+    ] {
+        let mut emulator = emulator();
+        assert_eq!(get::<NodeInfo>(&mut emulator, ports, 0), None, "{ports:?}");
+        assert_eq!(emulator.counters().lost.iter().collect::<Vec<_>>(), [(&why, &1)], "{ports:?}");
+    }
+}
+
+#[test]
+fn tables_carry_management_packets_in_init_too() {
+    let mut emulator = emulator();
+    bring_up(&mut emulator);
+    send(&mut emulator, to(LID_B), smp::<NodeInfo>(Method::GET, 0));
+    let answer = receive(&mut emulator).unwrap();
+    assert_eq!(answer.address, to(LID_B));
+    assert_eq!(answer.mad.attribute::<NodeInfo>().node_guid(), 0xb0);
+
+    // By the second cable, which is in INIT: management passes, data does not (IBA 7.2.7).
+    set_lft(&mut emulator, TO_S, &[(LID_A, 3), (LID_S, 0), (LID_T, 6), (LID_B, 6)]);
+    send(&mut emulator, to(LID_B), smp::<NodeInfo>(Method::GET, 0));
+    assert!(receive(&mut emulator).is_some());
+    assert_eq!(emulator.deliver(at(A, 1), lid(LID_B)), Err(Lost { at: at(S, 6), why: LostWhy::NotActive }));
+}
+
+#[test]
+fn a_switch_and_the_own_port_answer_by_lid() {
+    let mut emulator = emulator();
+    bring_up(&mut emulator);
+    for (lid, guid, port) in [(LID_A, 0xa0, 1), (LID_S, 0x50, 3), (LID_T, 0x70, 7)] {
+        send(&mut emulator, to(lid), smp::<NodeInfo>(Method::GET, 0));
+        let info: NodeInfo = receive(&mut emulator).unwrap().mad.attribute();
+        assert_eq!((info.node_guid(), info.local_port_num()), (guid, port));
+    }
+}
+
+/// DrSLID: by tables to S, from there by directed route to T, and the same way back (IBA 14.2.2.1).
+#[test]
+fn a_directed_route_can_begin_at_a_lid() {
+    let mut emulator = emulator();
+    bring_up(&mut emulator);
+    let mut mad = Mad::directed(&path(&[6]), Method::GET, NodeInfo::ID, 0);
+    mad.0[32..34].copy_from_slice(&LID_A.to_be_bytes());
+    send(&mut emulator, to(LID_S), mad);
+    let answer = receive(&mut emulator).unwrap();
+    assert_eq!(answer.address, to(LID_S));
+    let info: NodeInfo = answer.mad.attribute();
+    assert_eq!((info.node_guid(), info.local_port_num()), (0x70, 8));
+}
+
+#[test]
+fn data_follows_the_tables_that_were_written() {
+    let mut emulator = emulator();
+    bring_up(&mut emulator);
+    let way = [at(A, 1), at(S, 3), at(S, 5), at(T, 7), at(T, 2), at(B, 1)];
+    assert_eq!(emulator.deliver(at(A, 1), lid(LID_B)), Ok(way.to_vec()));
+    let back: Vec<PortRef> = way.iter().rev().copied().collect();
+    assert_eq!(emulator.deliver(at(B, 1), lid(LID_A)), Ok(back));
+    assert_eq!(emulator.deliver(at(S, 0), lid(LID_B)), Ok(way[2..].to_vec()));
+    assert_eq!(emulator.deliver(at(A, 1), lid(LID_T)), Ok(way[..4].to_vec()));
+    assert_eq!(emulator.deliver(at(A, 1), lid(LID_A)), Ok(vec![]));
+}
+
+#[test]
+fn wrong_tables_lose_packets_with_a_reason() {
+    let lost = |entries: &[(u16, u8)], dlid| {
+        let mut emulator = emulator();
+        bring_up(&mut emulator);
+        set_lft(&mut emulator, TO_S, entries);
+        emulator.deliver(at(A, 1), lid(dlid)).unwrap_err()
+    };
+    assert_eq!(lost(&[], LID_B), Lost { at: at(S, 3), why: LostWhy::NoEntry });
+    assert_eq!(lost(&[(LID_B, 5)], 5), Lost { at: at(S, 3), why: LostWhy::AboveTop });
+    assert_eq!(lost(&[(LID_B, 9)], LID_B), Lost { at: at(S, 9), why: LostWhy::NoSuchPort });
+    assert_eq!(lost(&[(LID_B, 1)], LID_B), Lost { at: at(S, 1), why: LostWhy::LinkDown });
+    assert_eq!(lost(&[(LID_B, 0)], LID_B), Lost { at: at(S, 0), why: LostWhy::WrongPort });
+    assert_eq!(lost(&[(LID_B, 3)], LID_B), Lost { at: at(A, 1), why: LostWhy::WrongPort });
+
+    // S sends T's LID to T, and T back to S.
+    let mut emulator = emulator();
+    bring_up(&mut emulator);
+    set_lft(&mut emulator, TO_T, &[(LID_A, 7), (LID_T, 7)]);
+    assert_eq!(emulator.deliver(at(A, 1), lid(LID_T)).unwrap_err().why, LostWhy::Loop);
+    // A management packet is lost there too, and nobody hangs.
+    send(&mut emulator, to(LID_T), smp::<PortInfo>(Method::GET, 0));
+    assert_eq!(receive(&mut emulator), None);
+}
+
+#[test]
+fn cold_hardware_forwards_nothing() {
+    let emulator = emulator();
+    assert_eq!(emulator.deliver(at(A, 1), lid(1)), Err(Lost { at: at(A, 1), why: LostWhy::NotActive }));
+    assert!(emulator.lft(S).is_empty());
+}
+
+#[test]
+fn other_classes_have_no_receiver_but_the_manager() {
+    let mut emulator = emulator();
+    bring_up(&mut emulator);
+    let query = Mad::request(Class::SUBN_ADM, 2, Method::GET, NodeInfo::ID, 0);
+    send(&mut emulator, Address::Lid { lid: LID_A, qp: 1 }, query);
+    assert_eq!(receive(&mut emulator).unwrap().mad, query);
+    send(&mut emulator, Address::Lid { lid: LID_B, qp: 1 }, query);
+    assert_eq!(receive(&mut emulator), None);
+}
+
+#[test]
+fn a_manager_needs_an_end_port() {
+    let refused = |at| Emulator::new(&fabric(), at).unwrap_err();
+    assert!(matches!(refused(at(S, 3)), EmulatorError::NoEndPort { port: 3, is_switch: true, .. }));
+    assert!(matches!(refused(at(A, 0)), EmulatorError::NoEndPort { port: 0, is_switch: false, .. }));
+    assert!(matches!(refused(at(A, 3)), EmulatorError::NoEndPort { port: 3, .. }));
+    assert!(matches!(refused(at(heddle_fabric::NodeIndex(4), 1)), EmulatorError::NoNode { node: 4, nodes: 4 }));
+}
+
+#[test]
+fn waiting_for_nothing_is_an_error_and_not_a_hang() {
+    assert!(emulator().receive(None).is_err());
+}
