@@ -1,6 +1,7 @@
 //! Management datagrams (MADs) of InfiniBand: the bytes on the wire, the asking and answering, and who carries them.
 //!
 //! - [`wire`]: one declarative table for each attribute. Views over received bytes never panic and keep values they do not know.
+//! - [`exchange`]: asks and answers: transaction ids, windows, repetitions. No I/O and no clock.
 //! - [`transport`]: carries datagrams to a fabric and back, and owns the clock.
 //!
 //! ```
@@ -14,6 +15,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+pub mod exchange;
 mod time;
 pub mod transport;
 pub mod wire;
