@@ -139,7 +139,7 @@ fn write_lfts(out: &mut dyn Write, fabric: &Fabric, tables: &Tables) -> io::Resu
     Ok(())
 }
 
-/// By GUID, as OpenSM has them.
+/// By GUID, so that the same routes give the same files in whatever order a fabric was found.
 fn switches(fabric: &Fabric) -> Vec<SwitchIndex> {
     let mut switches: Vec<SwitchIndex> = (0..fabric.switch_count() as u32).map(SwitchIndex).collect();
     switches.sort_by_key(|&switch| fabric.switch(switch).guid);
