@@ -297,7 +297,10 @@ impl Emulator {
         let mut mad = Box::new(envelope.mad);
         let is_directed = mad.class() == Class::SUBN_DIRECTED;
         match envelope.address {
-            Address::Directed if !is_directed => Err(Lost { at: self.attach, why: LostWhy::BadRoute }),
+            // Answers travel in the other direction than all else (IBA 14.2.2).
+            Address::Directed if !is_directed || mad.is_returning() != mad.method().is_response() => {
+                Err(Lost { at: self.attach, why: LostWhy::BadRoute })
+            }
             Address::Directed if mad.is_returning() => {
                 let arrival = self.network.directed_back(self.attach, &mut mad)?;
                 Ok((arrival, None, 0, mad))

@@ -54,7 +54,7 @@ pub(crate) struct Port {
     /// Switched off by its PortPhysicalState.
     pub(crate) disabled: bool,
     pub(crate) guid: u64,
-    link: Link,
+    pub(crate) link: Link,
 }
 
 impl Port {

@@ -1,8 +1,11 @@
 //! The subnet management agent of a device: Get and Set of attributes (IBA 14.2.5).
 
 use crate::network::{LINEAR_FDB_CAP, MULTICAST_FDB_CAP, Network, PARTITION_CAP};
-use heddle_fabric::{NodeKind, PortRef};
-use heddle_mad::wire::*;
+use heddle_fabric::{LinkSpeed, NodeKind, PortRef};
+use heddle_mad::wire::{
+    Attribute, AttributeId, ExtendedPortInfo, GuidInfo, LinearForwardingTable, Mad, Method, MulticastForwardingTable, NodeDescription,
+    NodeInfo, PKeyTable, PhysicalState, PortInfo, PortState, SlToVlMapping, Status, SwitchInfo, VlArbitration,
+};
 
 /// What an answer brings about when it has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +90,14 @@ fn get(network: &Network, at: PortRef, mad: &Mad) -> Outcome {
             Ok(data)
         }
         ExtendedPortInfo::ID if network.node_info(at).vendor_id() == MELLANOX => {
-            port_of(network, at, modifier)?;
-            Ok([0; 64])
+            let port = network.port(port_of(network, at, modifier)?).ok_or(Status::BAD_FIELD)?;
+            let mut info = ExtendedPortInfo::default();
+            if port.link.speed == Some(LinkSpeed::Fdr10) {
+                info.set_link_speed_supported(1);
+                info.set_link_speed_enabled(1);
+                info.set_link_speed_active(1);
+            }
+            Ok(*info.bytes())
         }
         id => {
             let (port, block) = block_of(network, at, id, modifier)?;

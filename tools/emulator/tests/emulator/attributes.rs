@@ -284,3 +284,26 @@ fn the_manager_itself_is_asked_for_its_sm_info() {
     send(&mut emulator, Address::Directed, answer);
     assert_eq!(receive(&mut emulator).unwrap().mad.method(), Method::GET_RESP);
 }
+
+#[test]
+fn speeds_and_widths_are_those_of_the_cables() {
+    use heddle_fabric::{FabricBuilder, Guid, Link, NodeIndex, NodeKind, NodeSpec, PortRef};
+    let speeds = heddle_fabric::LinkSpeed::ALL;
+    let mut builder = FabricBuilder::new();
+    for guid in 1..=2 {
+        let mut spec = NodeSpec::new(NodeKind::Switch, Guid(guid), speeds.len() as u8, "switch");
+        spec.vendor_id = 0x2c9;
+        builder.add_node(spec).unwrap();
+    }
+    for (speed, port) in speeds.into_iter().zip(1..) {
+        let link = Link { width: Some(heddle_fabric::LinkWidth::X2), speed: Some(speed) };
+        builder.connect(PortRef::new(NodeIndex(0), port), PortRef::new(NodeIndex(1), port), link).unwrap();
+    }
+    let mut emulator = Emulator::new(&builder.build(), PortRef::new(NodeIndex(0), 0)).unwrap();
+    for (speed, port) in speeds.into_iter().zip(1..) {
+        let info: PortInfo = get::<PortInfo>(&mut emulator, &[1], port).unwrap().attribute();
+        let extended: ExtendedPortInfo = get::<ExtendedPortInfo>(&mut emulator, &[1], port).unwrap().attribute();
+        assert_eq!(extended.active_speed(&info).unwrap().to_string(), speed.to_string());
+        assert_eq!(info.active_width(), Some(LinkWidth::X2));
+    }
+}

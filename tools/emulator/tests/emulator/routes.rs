@@ -65,6 +65,25 @@ fn directed_routes_that_lead_nowhere_are_lost() {
 }
 
 #[test]
+fn headers_that_contradict_themselves_are_lost() {
+    let good = Mad::directed(&path(TO_S), Method::GET, NodeInfo::ID, 0);
+    let spoilt: [fn(&mut Mad); 4] = [
+        |mad| mad.set_returning(true),          // a request that says it returns
+        |mad| mad.set_hop_pointer(1),           // one that says it is on its way already
+        |mad| mad.0[7] = 64,                    // one with more hops than a path holds
+        |mad| mad.set_method(Method::GET_RESP), // an answer that says it goes out
+    ];
+    for spoil in spoilt {
+        let mut emulator = emulator();
+        let mut mad = good;
+        spoil(&mut mad);
+        send(&mut emulator, Address::Directed, mad);
+        assert_eq!(receive(&mut emulator), None);
+        assert_eq!(emulator.counters().lost.get(&LostWhy::BadRoute), Some(&1));
+    }
+}
+
+#[test]
 fn tables_carry_management_packets_in_init_too() {
     let mut emulator = emulator();
     bring_up(&mut emulator);

@@ -1,4 +1,5 @@
 //! A fabric small enough to check by hand, and a manager that does by hand what it is told.
+
 use heddle_emulator::Emulator;
 use heddle_fabric::{Fabric, FabricBuilder, Guid, Lid, Link, NodeIndex, NodeKind, NodeSpec, PortRef};
 use heddle_mad::transport::{Address, Delivery, Envelope, Transport};
