@@ -1,25 +1,21 @@
 use crate::faults::{Fault, Faults};
 use crate::network::Network;
 use crate::sma::{self, Effect};
+use crate::traps::{Trap, TrapKind};
 use crate::travel::{Arrival, Lane, Lost, LostWhy};
 use heddle_fabric::{Fabric, Lid, NodeIndex, NodeKind, PortRef};
 use heddle_mad::Time;
 use heddle_mad::transport::{Address, Delivery, Envelope, Transport, TransportError};
-use heddle_mad::wire::{
-    Attribute, AttributeId, CapabilityMask, Class, LocalChanges, Mad, Method, NodeType, Notice, NoticeType, PortInfo, SmInfo, SwitchInfo,
-    TrapDetails,
-};
+use heddle_mad::wire::{Attribute, AttributeId, CapabilityMask, Class, LocalChanges, Mad, Method, PortInfo, SmInfo, SwitchInfo};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// Time that a packet takes over a cable and through the switch behind it.
-const HOP: Duration = Duration::from_nanos(200);
+pub(crate) const HOP: Duration = Duration::from_nanos(200);
 /// Time that a node takes for each request; further requests wait.
 const SERVICE: Duration = Duration::from_micros(5);
 /// Time that a link takes to come up again after a manager took it down.
 const TRAINING: Duration = Duration::from_millis(10);
-/// A trap that nobody represses is sent so many times.
-const TRAP_TRIES: u32 = 16;
 
 /// Something that happens to the fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,22 +83,22 @@ pub struct Counters {
 /// node 5 µs for each request, one after another. A packet that is lost gets no answer; the sender's timeout has to notice.
 #[derive(Debug)]
 pub struct Emulator {
-    network: Network,
+    pub(crate) network: Network,
     attach: PortRef,
-    now: Time,
+    pub(crate) now: Time,
     /// What is to happen, by time and then in the order of planning.
     agenda: BTreeMap<(Time, u64), Happening>,
     planned: u64,
     inbox: VecDeque<Delivery>,
-    faults: BTreeMap<NodeIndex, Faults>,
+    pub(crate) faults: BTreeMap<NodeIndex, Faults>,
     /// Traps that nobody repressed yet, by sender and number.
-    traps: BTreeMap<(NodeIndex, u16), Trap>,
-    last_trap: u64,
-    counters: Counters,
+    pub(crate) traps: BTreeMap<(NodeIndex, u16), Trap>,
+    pub(crate) last_trap: u64,
+    pub(crate) counters: Counters,
 }
 
 #[derive(Debug)]
-enum Happening {
+pub(crate) enum Happening {
     /// A packet reaches a node, by the port given. `slid` is where it came from, if forwarding tables carried it.
     Arrive {
         at: PortRef,
@@ -121,20 +117,6 @@ enum Happening {
         number: u16,
         transaction: u64,
     },
-}
-
-#[derive(Debug)]
-struct Trap {
-    from: PortRef,
-    transaction: u64,
-    details: TrapKind,
-    tries: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum TrapKind {
-    LinkState,
-    LocalChange(LocalChanges),
 }
 
 impl Emulator {
@@ -273,7 +255,7 @@ impl Emulator {
         &self.counters
     }
 
-    fn plan(&mut self, at: Time, happening: Happening) {
+    pub(crate) fn plan(&mut self, at: Time, happening: Happening) {
         self.planned += 1;
         self.agenda.insert((at.max(self.now), self.planned), happening);
     }
@@ -401,7 +383,7 @@ impl Emulator {
         self.network.port(at).map_or(0, |port| port.info.lid())
     }
 
-    fn count_lost(&mut self, lost: Lost) {
+    pub(crate) fn count_lost(&mut self, lost: Lost) {
         *self.counters.lost.entry(lost.why).or_default() += 1;
     }
 
@@ -439,66 +421,6 @@ impl Emulator {
                 switch.info.set_port_state_change(true);
                 self.start_trap(PortRef::new(end.node, 0), TrapKind::LinkState);
             }
-        }
-    }
-
-    /// Begins to send a trap. One of the same number that is under way is replaced: its repression would not speak of the new change.
-    fn start_trap(&mut self, from: PortRef, details: TrapKind) {
-        let number = match details {
-            TrapKind::LinkState => 128,
-            TrapKind::LocalChange(_) => 144,
-        };
-        let unknown = |at| self.network.port(at).is_none_or(|port| port.info.lid() == 0 || port.info.master_sm_lid() == 0);
-        if unknown(from) {
-            return; // no manager made itself known yet
-        }
-        self.last_trap += 1;
-        self.traps.insert((from.node, number), Trap { from, transaction: self.last_trap, details, tries: 0 });
-        self.send_trap(from.node, number);
-    }
-
-    fn send_trap(&mut self, node: NodeIndex, number: u16) {
-        let Some(trap) = self.traps.get_mut(&(node, number)) else { return };
-        trap.tries += 1;
-        let (from, transaction, tries) = (trap.from, trap.transaction, trap.tries);
-        let Some(info) = self.network.port(from).map(|port| port.info) else { return };
-        let (kind, details) = match trap.details {
-            TrapKind::LinkState => (NoticeType::Urgent, TrapDetails::LinkStateChange { lid: info.lid() }),
-            TrapKind::LocalChange(changes) => {
-                let other_local_changes = !changes.is_empty();
-                let capability_mask = info.capability_mask();
-                let details =
-                    TrapDetails::LocalChange { lid: info.lid(), other_local_changes, capability_mask, changes, capability_mask_2: 0 };
-                (NoticeType::Informational, details)
-            }
-        };
-        let producer = match self.network.device(node).kind {
-            NodeKind::Ca => NodeType::ChannelAdapter,
-            NodeKind::Switch => NodeType::Switch,
-            NodeKind::Router => NodeType::Router,
-        };
-        let notice = Notice::generic(kind, producer, info.lid(), &details);
-        let mut mad = Mad::request(Class::SUBN_LID, 1, Method::TRAP, Notice::ID, 0);
-        mad.set_transaction(transaction);
-        mad.set_smp_data(notice.bytes());
-
-        let muted = self.faults.get(&node).is_some_and(|faults| faults.mute);
-        self.counters.traps += u64::from(!muted);
-        match self.network.forward(from, info.master_sm_lid(), Lane::Management, |_| {}) {
-            _ if muted => {}
-            Ok(arrival) => {
-                let happening = Happening::Arrive { at: arrival.at, slid: Some(info.lid()), qp: 0, mad: Box::new(mad) };
-                self.plan(self.now + HOP * arrival.hops, happening);
-            }
-            Err(lost) => self.count_lost(lost),
-        }
-        if tries < TRAP_TRIES {
-            // Traps keep a distance of the subnet timeout (IBA 13.4.9); neither a flood nor silence where nobody set that sensibly.
-            let distance = Duration::from_nanos(4096 << info.subnet_timeout().min(31));
-            let distance = distance.clamp(Duration::from_millis(100), Duration::from_secs(10));
-            self.plan(self.now + distance, Happening::RepeatTrap { node, number, transaction });
-        } else {
-            self.traps.remove(&(node, number));
         }
     }
 }

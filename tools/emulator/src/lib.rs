@@ -32,6 +32,7 @@ mod faults;
 mod network;
 mod script;
 mod sma;
+mod traps;
 mod travel;
 
 pub use emulator::{Counters, Emulator, EmulatorError, Event};
