@@ -136,7 +136,8 @@ pub struct Exchange {
 const GIVEN_UP_MAX: usize = 4096;
 
 struct Node {
-    queue: VecDeque<(u32, Envelope)>,
+    /// Boxed, as in [`Request`], so that a long queue and the map of requests move pointers only.
+    queue: VecDeque<(u32, Box<Envelope>)>,
     /// Sent before, to be sent again; before anything new, so no more than the window allows are ever begun.
     repeats: VecDeque<u32>,
     window: Window,
@@ -147,7 +148,7 @@ struct Node {
 
 struct Request {
     node: u64,
-    envelope: Envelope,
+    envelope: Box<Envelope>,
     attempts: u32,
     state: State,
     cancelled: bool,
@@ -199,7 +200,7 @@ impl Exchange {
             busy: 0,
             has_turn: false,
         });
-        entry.queue.push_back((id, envelope));
+        entry.queue.push_back((id, Box::new(envelope)));
         self.queued += 1;
         self.give_turn(node);
         RequestId(id)
@@ -287,13 +288,14 @@ impl Exchange {
                 request.attempts += 1;
                 request.state = State::OnWire(deadline);
                 self.counters.retried += 1;
-                (id, request.envelope.clone())
+                (id, Envelope::clone(&request.envelope))
             } else {
                 let Some((id, envelope)) = node.queue.pop_front() else { continue };
                 let state = State::OnWire(deadline);
-                self.sent.insert(id, Request { node: key, envelope: envelope.clone(), attempts: 1, state, cancelled: false });
+                let copy = Envelope::clone(&envelope);
+                self.sent.insert(id, Request { node: key, envelope, attempts: 1, state, cancelled: false });
                 self.queued -= 1;
-                (id, envelope)
+                (id, copy)
             };
             node.busy += 1;
             self.on_wire += 1;
@@ -402,7 +404,7 @@ impl Exchange {
         if !request.cancelled {
             self.counters.failed += 1;
             let why = why(request.attempts);
-            self.events.push_back(Event::Failed { id: RequestId(id), why, request: request.envelope });
+            self.events.push_back(Event::Failed { id: RequestId(id), why, request: *request.envelope });
         }
         true
     }
