@@ -1,4 +1,13 @@
 //! Who carries datagrams: a trait, and its implementations.
+//!
+//! - [`Umad`]: a port of this machine, through the Linux kernel's user-space management datagrams.
+//! - [`Ibsim`]: the simulator ibsim, by its own socket protocol; stands in for a fabric in tests and trials.
+
+mod ibsim;
+mod umad;
+
+pub use ibsim::Ibsim;
+pub use umad::Umad;
 
 use crate::Time;
 use crate::wire::Mad;
