@@ -1,9 +1,6 @@
 //! Route computation on 3-level trees: `cargo bench -p heddle-engines`.
 #![allow(missing_docs, reason = "criterion's macros")]
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use heddle_engines::{Engine, route};
 
@@ -11,7 +8,9 @@ fn trees(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("route");
     group.sample_size(20);
     for k in [16, 24, 36] {
-        let fabric = support::clos3(k, k, |number| number as u64 + 1).build();
+        let mut builder = heddle_fabric::generate(&format!("clos3:{k}")).expect("a shape that generate knows");
+        builder.assign_lids().expect("there are LIDs enough");
+        let fabric = builder.build();
         for engine in Engine::ALL {
             group.bench_with_input(BenchmarkId::new(engine.name(), format!("clos3:{k}")), &fabric, |bencher, fabric| {
                 bencher.iter(|| route(engine, fabric).unwrap());

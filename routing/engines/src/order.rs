@@ -15,18 +15,21 @@ pub(crate) struct Order {
     pub(crate) rank: Vec<u32>,
     /// How many hops it is above the nearest bottom switch.
     pub(crate) level: Vec<u32>,
+    /// How many hosts it carries; 1 each if there are none at all.
+    pub(crate) hosts: Vec<u32>,
 }
 
 impl Order {
     pub(crate) fn new(fabric: &Fabric, graph: &Graph) -> Self {
-        let keys = keys(graph, &host_counts(fabric));
+        let hosts = host_counts(fabric);
+        let keys = keys(graph, &hosts);
         let placed = grow(fabric, graph, &keys);
         let mut place = vec![0; graph.len()];
         for (number, &switch) in placed.iter().enumerate() {
             place[switch] = number as u32;
         }
         let bottoms = (0..graph.len()).filter(|&switch| graph.peers(switch).iter().all(|&peer| keys[peer as usize] <= keys[switch]));
-        Self { rank: ranks(graph, &placed, &place), level: graph.hops(bottoms), place }
+        Self { rank: ranks(graph, &placed, &place), level: graph.hops(bottoms), place, hosts }
     }
 }
 

@@ -20,15 +20,16 @@ pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &
     let row_len = tables.row_len();
     let targets = Targets::new(fabric, order);
     let digits = Digits::new(graph, order);
-    for switches in targets.switches.chunks(64 * GROUPS) {
+    for (number, switches) in targets.switches.chunks(64 * GROUPS).enumerate() {
+        let base = number * 64 * GROUPS;
         let mut held = vec![0u64; graph.edge_count() * switches.len().div_ceil(64)];
         if graph.edge_count() > 0 {
             held.par_chunks_mut(graph.edge_count()).zip(switches.par_chunks(64)).for_each(|(words, group)| ways(group, words));
         }
         tables.rows_mut().par_chunks_mut(row_len).enumerate().for_each(|(switch, row)| {
             let mut filler = RowFiller::new(graph, order, &digits, switch);
-            for (number, group) in switches.chunks(64).enumerate() {
-                filler.fill(row, &targets, group, &held[number * graph.edge_count()..][..graph.edge_count()]);
+            for group in 0..switches.len().div_ceil(64) {
+                filler.fill(row, &targets, base + 64 * group, &held[group * graph.edge_count()..][..graph.edge_count()]);
             }
         });
     }
@@ -40,8 +41,11 @@ pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &
 
 /// The switches that carry LIDs, and these LIDs with their numbers.
 struct Targets {
+    /// By their lowest LID.
     switches: Vec<u32>,
-    /// Where each switch's runs begin in `runs`, by switch; one more entry at the end.
+    /// By place in `switches`: the lowest LID, and the highest plus one if all between are the switch's.
+    spans: Vec<(u32, Option<u32>)>,
+    /// Where the runs begin in `runs`, by place in `switches`; one more entry at the end.
     base: Vec<u32>,
     runs: Vec<Run>,
 }
@@ -65,24 +69,51 @@ impl Targets {
         for end in ends {
             let number = if is_real_host(fabric, end) { hosts } else { order.rank[end.switch.index()] };
             hosts += u32::from(is_real_host(fabric, end));
-            let run = Run { lid: u32::from(end.lid.get()), len: end.lids().count() as u32, number };
-            let runs = &mut runs_of[end.switch.index()];
-            match runs.last_mut() {
-                Some(last) if run.len == 1 && (last.lid + last.len, last.number + last.len) == (run.lid, run.number) => last.len += 1,
-                _ => runs.push(run),
-            }
+            runs_of[end.switch.index()].push(Run { lid: u32::from(end.lid.get()), len: end.lids().count() as u32, number });
         }
-        let mut base = vec![0];
-        base.extend(runs_of.iter().scan(0, |sum, runs| {
-            *sum += runs.len() as u32;
-            Some(*sum)
-        }));
-        let switches = (0..fabric.switch_count() as u32).filter(|&switch| !runs_of[switch as usize].is_empty()).collect();
-        Self { switches, base, runs: runs_of.into_iter().flatten().collect() }
+        for runs in &mut runs_of {
+            runs.sort_unstable_by_key(|run| run.lid);
+            runs.dedup_by(|run, before| {
+                let follows = run.len == 1 && (before.lid + before.len, before.number + before.len) == (run.lid, run.number);
+                before.len += u32::from(follows);
+                follows
+            });
+        }
+        let mut switches: Vec<u32> = (0..fabric.switch_count() as u32).filter(|&switch| !runs_of[switch as usize].is_empty()).collect();
+        switches.sort_unstable_by_key(|&switch| runs_of[switch as usize][0].lid);
+        let mut targets = Self { switches, spans: Vec::new(), base: vec![0], runs: Vec::new() };
+        for &switch in &targets.switches {
+            let runs = &runs_of[switch as usize];
+            let end = runs.iter().try_fold(runs[0].lid, |end, run| (run.lid == end).then_some(end + run.len));
+            targets.spans.push((runs[0].lid, end));
+            targets.runs.extend(runs);
+            targets.base.push(targets.runs.len() as u32);
+        }
+        targets
     }
 
-    fn runs(&self, switch: u32) -> &[Run] {
-        &self.runs[self.base[switch as usize] as usize..self.base[switch as usize + 1] as usize]
+    fn runs(&self, target: usize) -> &[Run] {
+        &self.runs[self.base[target] as usize..self.base[target + 1] as usize]
+    }
+
+    /// Gives all LIDs of some destinations, `base` plus the bits of `members`, to one port. Neighbouring spans are filled at once.
+    fn fill(&self, row: &mut [u8], base: usize, members: u64, port: u8) {
+        let mut span = 0..0;
+        for target in bits(members) {
+            match self.spans[base + target] {
+                (start, Some(end)) if start as usize == span.end => span.end = end as usize,
+                (start, Some(end)) => {
+                    row[span].fill(port);
+                    span = start as usize..end as usize;
+                }
+                (_, None) => {
+                    for run in self.runs(base + target) {
+                        row[run.lid as usize..][..run.len as usize].fill(port);
+                    }
+                }
+            }
+        }
+        row[span].fill(port);
     }
 }
 
@@ -142,8 +173,8 @@ impl<'a> RowFiller<'a> {
         Self { graph, order, switch, edges, divisor_up, divisor_down, words: Vec::new(), used: Vec::new(), ports: Vec::new() }
     }
 
-    /// Fills in up to 64 destination switches, those with the same set of ways together.
-    fn fill(&mut self, row: &mut [u8], targets: &Targets, group: &[u32], ways: &[u64]) {
+    /// Fills in up to 64 destinations from `base` on, those with the same set of ways together.
+    fn fill(&mut self, row: &mut [u8], targets: &Targets, base: usize, ways: &[u64]) {
         self.words.clear();
         self.words.extend(self.edges.iter().map(|&edge| ways[edge]));
         let mut left = self.words.iter().fold(0, |all, word| all | word);
@@ -161,10 +192,14 @@ impl<'a> RowFiller<'a> {
             }
             left &= !alike;
             self.list_ports();
+            if let [port] = self.ports[..] {
+                targets.fill(row, base, alike, port);
+                continue;
+            }
             let descends = self.order.level[self.graph.peer(self.used[0])] < self.order.level[self.switch];
             let divisor = if descends { self.divisor_down } else { self.divisor_up };
             for target in bits(alike) {
-                for run in targets.runs(group[target]) {
+                for run in targets.runs(base + target) {
                     run.fill(row, &self.ports, divisor);
                 }
             }
@@ -187,12 +222,15 @@ impl<'a> RowFiller<'a> {
 impl Run {
     /// Gives each LID the port at its digit.
     fn fill(self, row: &mut [u8], ports: &[u8], divisor: u32) {
-        let mut entries = &mut row[self.lid as usize..(self.lid + self.len) as usize];
-        if let [port] = ports {
-            entries.fill(*port);
+        let mut entries = &mut row[self.lid as usize..][..self.len as usize];
+        let mut at = (self.number / divisor) as usize % ports.len();
+        if divisor == 1 {
+            for entry in entries {
+                *entry = ports[at];
+                at = if at + 1 == ports.len() { 0 } else { at + 1 };
+            }
             return;
         }
-        let mut at = (self.number / divisor) as usize % ports.len();
         let mut same = (divisor - self.number % divisor) as usize;
         while !entries.is_empty() {
             let (now, later) = entries.split_at_mut(same.min(entries.len()));

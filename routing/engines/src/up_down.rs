@@ -4,12 +4,13 @@ use crate::graph::Graph;
 use crate::order::Order;
 
 /// The edges of each switch, split by direction.
-pub(crate) struct Directions {
+pub(crate) struct Directions<'a> {
     up: Rows,
     down: Rows,
+    order: &'a Order,
 }
 
-/// Edges by the switch that they leave.
+/// Edges by the switch that they leave, those to the highest neighbours first.
 struct Rows {
     base: Vec<u32>,
     edges: Vec<DirectedEdge>,
@@ -21,18 +22,20 @@ struct DirectedEdge {
     peer: u32,
 }
 
-impl Directions {
-    pub(crate) fn new(graph: &Graph, order: &Order) -> Self {
+impl<'a> Directions<'a> {
+    pub(crate) fn new(graph: &Graph, order: &'a Order) -> Self {
         let rows = |up: bool| {
             let mut rows = Rows { base: vec![0], edges: Vec::with_capacity(graph.edge_count() / 2) };
             for switch in 0..graph.len() {
                 let edges = graph.edges(switch).map(|edge| DirectedEdge { edge: edge as u32, peer: graph.peer(edge) as u32 });
+                let first = rows.edges.len();
                 rows.edges.extend(edges.filter(|edge| (order.place[edge.peer as usize] < order.place[switch]) == up));
+                rows.edges[first..].sort_unstable_by_key(|edge| order.place[edge.peer as usize]);
                 rows.base.push(rows.edges.len() as u32);
             }
             rows
         };
-        Self { up: rows(true), down: rows(false) }
+        Self { up: rows(true), down: rows(false), order }
     }
 
     fn len(&self) -> usize {
@@ -52,46 +55,79 @@ impl Rows {
 }
 
 /// For up to 64 destination switches: for each edge, which of them (as bits) have a way over it that is to be used.
+///
+/// A switch may climb only if no switch above descends to the destination through it. Whether one does depends on its own ways; so at
+/// first all that could are held to do so, and the ways are then found again with those that do. With fewer switches bound to descend
+/// no way gets longer, and no other switch begins to descend: the new ways are again sound, and the old ones if we stop.
 pub(crate) fn ways(directions: &Directions, targets: &[u32], ways: &mut [u64]) {
-    let descents = Descents::new(directions, targets, ways);
-    let count = directions.len();
-    let all = u64::MAX >> (64 - targets.len());
-    // By switch, the destinations whose length of way is known; those for which it descends; those at the last and at this length.
-    let mut done = vec![0u64; count];
-    let mut descends = vec![0u64; count];
-    let mut front = vec![0u64; count];
-    let mut next = vec![0u64; count];
-    for length in 0.. {
-        next.fill(0);
-        let descending = descents.of_length(length);
-        for &(switch, bits) in descending {
-            next[switch as usize] = bits & !done[switch as usize];
-            descends[switch as usize] |= next[switch as usize];
-        }
-        let mut any = 0;
-        for switch in 0..count {
-            if done[switch] != all {
-                let free = !done[switch] & !descents.pressed[switch];
-                let climbing = free & directions.up.union(switch, &front);
-                if climbing != 0 {
-                    for edge in directions.up.of(switch) {
-                        ways[edge.edge as usize] |= climbing & front[edge.peer as usize];
-                    }
-                }
-                next[switch] |= climbing;
-                done[switch] |= next[switch];
-                any |= next[switch];
-            }
-        }
-        if any == 0 && descending.is_empty() {
+    let mut descents = Descents::new(directions, targets, ways);
+    let mut ascents = Ascents::new(directions, &descents, targets, ways);
+    for _ in 0..RELEASES {
+        if !descents.release(directions, &ascents, ways) {
             break;
         }
-        std::mem::swap(&mut front, &mut next);
+        directions.up.edges.iter().for_each(|edge| ways[edge.edge as usize] = 0);
+        ascents = Ascents::new(directions, &descents, targets, ways);
     }
-    for (switch, descends) in descends.into_iter().enumerate() {
+    for (switch, descends) in ascents.descends.into_iter().enumerate() {
         for edge in directions.down.of(switch) {
             ways[edge.edge as usize] &= descends;
         }
+    }
+}
+
+/// How often the ways are found again. Nothing is left to release after two times in a healthy tree of three levels; in other fabrics
+/// what is left has little weight.
+const RELEASES: usize = 3;
+
+/// The shortest ways that climb before they descend, given the descents. By switch, as bits:
+struct Ascents {
+    /// The destinations to which it may descend at once.
+    descends: Vec<u64>,
+    /// The destinations to which it may climb first. Where both are possible, both are equally long.
+    climbs: Vec<u64>,
+}
+
+impl Ascents {
+    /// Also notes the ways up.
+    fn new(directions: &Directions, descents: &Descents, targets: &[u32], ways: &mut [u64]) -> Self {
+        let count = directions.len();
+        let all = u64::MAX >> (64 - targets.len());
+        let mut found = Self { descends: vec![0; count], climbs: vec![0; count] };
+        // The destinations whose length of way is known; those that have the last length and this.
+        let mut done = vec![0u64; count];
+        let mut front = vec![0u64; count];
+        let mut next = vec![0u64; count];
+        for length in 0.. {
+            next.fill(0);
+            let descending = descents.of_length(length);
+            for &(switch, bits) in descending {
+                let switch = switch as usize;
+                next[switch] = bits & !done[switch] & !descents.waived[switch];
+                found.descends[switch] |= next[switch];
+            }
+            let mut any = 0;
+            for switch in 0..count {
+                if done[switch] != all {
+                    let free = !done[switch] & !descents.pressed[switch];
+                    let climbing = free & directions.up.union(switch, &front);
+                    if climbing != 0 {
+                        for edge in directions.up.of(switch) {
+                            ways[edge.edge as usize] |= climbing & front[edge.peer as usize];
+                        }
+                    }
+                    found.climbs[switch] |= climbing;
+                    next[switch] |= climbing;
+                    done[switch] |= next[switch];
+                    any |= next[switch];
+                }
+            }
+            if any == 0 && descending.is_empty() {
+                break;
+            }
+            std::mem::swap(&mut front, &mut next);
+        }
+        found
     }
 }
 
@@ -103,6 +139,8 @@ struct Descents {
     lengths: Vec<usize>,
     /// By switch, the destinations for which a switch above has a shortest descent through it: it must not send them up again.
     pressed: Vec<u64>,
+    /// By switch, the destinations to which it climbs although a descent is as long.
+    waived: Vec<u64>,
 }
 
 impl Descents {
@@ -135,11 +173,40 @@ impl Descents {
                 next[switch] = new;
             }
             if lengths.last() == Some(&found.len()) {
-                return Self { found, lengths, pressed };
+                return Self { found, lengths, pressed, waived: vec![0; count] };
             }
             lengths.push(found.len());
             std::mem::swap(&mut front, &mut next);
         }
+    }
+
+    /// Takes back the pressure of switches that do not descend. Returns whether there were any.
+    ///
+    /// A switch through which nobody else sends to a destination presses as little as possible: it climbs if that is as short, and
+    /// otherwise descends by one way, since only its own few packets go there. In a tree with a failed cable such a spine would
+    /// else keep leaves below it from climbing to the other spines.
+    fn release(&mut self, directions: &Directions, ascents: &Ascents, ways: &mut [u64]) -> bool {
+        let mut used = vec![0u64; directions.len()];
+        for edge in &directions.up.edges {
+            used[edge.peer as usize] |= ways[edge.edge as usize];
+        }
+        let mut pressed = vec![0; directions.len()];
+        for switch in 0..directions.len() {
+            let carries = directions.order.hosts[switch] > 0;
+            let quiet = if carries { 0 } else { !(used[switch] | self.pressed[switch]) };
+            self.waived[switch] |= quiet & ascents.descends[switch] & ascents.climbs[switch];
+            let descends = ascents.descends[switch] & !self.waived[switch];
+            let mut has_way = 0;
+            for edge in directions.down.of(switch) {
+                let way = &mut ways[edge.edge as usize];
+                *way &= !(quiet & has_way);
+                has_way |= *way;
+                pressed[edge.peer as usize] |= *way & descends;
+            }
+        }
+        let changed = pressed != self.pressed;
+        self.pressed = pressed;
+        changed
     }
 
     /// Empty beyond the longest.

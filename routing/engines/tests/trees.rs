@@ -89,7 +89,7 @@ fn healthy_trees_are_balanced_and_have_shortest_routes_only() {
             (1.0, clos2(12, 6, 12, 1).build()),
             (1.051, clos3(8, 8, in_order).build()),
             (1.03, clos3(16, 16, in_order).build()),
-            (1.2, clos3(16, 16, permuted).build()),
+            (1.03, clos3(16, 16, permuted).build()),
         ] {
             let tables = route(engine, &fabric).unwrap();
             let imbalance = imbalance(&fabric, &tables);
@@ -113,7 +113,7 @@ fn degraded_trees_keep_nearly_all_shortest_routes() {
                 assert!(acyclic(&fabric, &tables, Traffic::All));
                 // A destination that lost its cable shares another one's; a few such may meet.
                 let imbalance = imbalance(&fabric, &tables);
-                assert!(imbalance < 12.0, "{imbalance} ({per_mille} per mille, seed {seed})");
+                assert!(imbalance < 5.0, "{imbalance} ({per_mille} per mille, seed {seed})");
                 let mut used = vec![false; fabric.switch_count()];
                 for (channel, load) in loads(&fabric, &tables) {
                     used[fabric.channel_at(channel).0.index()] |= load > 0;

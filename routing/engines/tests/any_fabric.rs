@@ -1,0 +1,244 @@
+//! Both engines on fabrics of any shape: valid tables, no deadlock where promised, shortest routes where promised.
+
+mod support;
+
+use heddle_engines::{Engine, route};
+use heddle_fabric::{Fabric, FabricBuilder, Guid, Link, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex};
+use proptest::prelude::*;
+use support::*;
+
+/// Checks all that the engines promise.
+fn assert_promises(fabric: &Fabric) {
+    let up_down = route(Engine::UpDown, fabric).unwrap();
+    judge(fabric, &up_down);
+    assert!(acyclic(fabric, &up_down, Traffic::All));
+    let min_hop = route(Engine::MinHop, fabric).unwrap();
+    let verdict = judge(fabric, &min_hop);
+    for (switch, hops) in verdict.hops.iter().enumerate() {
+        let shortest = shortest(fabric, SwitchIndex(switch as u32));
+        for (end, &hops) in fabric.end_ports().iter().zip(hops) {
+            assert_eq!(hops, shortest[end.switch.index()], "min-hop from switch {switch} to LID {}", end.lid);
+        }
+    }
+}
+
+/// A connected fabric of up to 24 switches: a random tree, and random cables beside (parallel ones and cables from a switch to itself
+/// too), and up to 3 hosts a switch, some with a range of LIDs.
+fn random_fabric() -> impl Strategy<Value = Fabric> {
+    (1usize..24, any::<u64>(), 0usize..40, prop::collection::vec((0usize..4, 0u8..4), 24)).prop_map(|(switches, seed, more, hosts)| {
+        let mut random = random(seed >> 1);
+        let mut site = Site::new();
+        let guids = (0..switches).map(|number| (number as u64 * 7919 + seed % 1000) % 10007 + 1);
+        let nodes: Vec<_> = guids.map(|guid| site.switch_with_guid(guid)).collect();
+        for number in 1..switches {
+            site.cable(nodes[random(number)], nodes[number]);
+        }
+        for _ in 0..more {
+            site.cable(nodes[random(switches)], nodes[random(switches)]);
+        }
+        for (&switch, (count, lmc)) in nodes.iter().zip(hosts) {
+            for _ in 0..count {
+                let host = site.host(switch);
+                site.builder.port_mut(host).unwrap().lmc = lmc;
+            }
+        }
+        site.build()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn promises_hold_on_random_fabrics(fabric in random_fabric()) {
+        assert_promises(&fabric);
+    }
+
+    #[test]
+    fn promises_hold_on_degraded_grids(x in 1usize..6, y in 1usize..5, z in 1usize..3, cables in 1usize..3, seed in any::<u32>()) {
+        let fabric = torus([x, y, z], 2, cables).build();
+        assert_promises(&degrade(&fabric, 150, u64::from(seed)));
+    }
+
+    #[test]
+    fn tables_do_not_depend_on_the_number_of_threads(fabric in random_fabric()) {
+        for engine in Engine::ALL {
+            let tables = [1, 2, 5].map(|threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| route(engine, &fabric).unwrap())
+            });
+            prop_assert!(tables[0] == tables[1] && tables[1] == tables[2]);
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_nodes_decides_nothing(fabric in random_fabric(), seed in any::<u32>()) {
+        let (other, moved) = shuffled(&fabric, u64::from(seed));
+        for engine in Engine::ALL {
+            let (tables, others) = (route(engine, &fabric).unwrap(), route(engine, &other).unwrap());
+            for (number, node) in fabric.switches().iter().enumerate() {
+                let switch = other.switch_index(moved[node.index()]).unwrap();
+                prop_assert_eq!(tables.row(SwitchIndex(number as u32)), others.row(switch));
+            }
+        }
+    }
+}
+
+/// The same fabric with its nodes in another order, and the place of each node there.
+fn shuffled(fabric: &Fabric, seed: u64) -> (Fabric, Vec<NodeIndex>) {
+    let mut random = random(seed);
+    let mut left: Vec<NodeIndex> = (0..fabric.nodes().len() as u32).map(NodeIndex).collect();
+    let mut moved = vec![NodeIndex(0); left.len()];
+    let mut builder = FabricBuilder::new();
+    while !left.is_empty() {
+        let node = left.swap_remove(random(left.len()));
+        moved[node.index()] = builder.add_node(fabric.node(node).clone()).unwrap();
+    }
+    for node in (0..moved.len() as u32).map(NodeIndex) {
+        for (number, port) in fabric.node_ports(node).iter().enumerate() {
+            let at = PortRef::new(moved[node.index()], number as u8);
+            let spec = builder.port_mut(at).unwrap();
+            (spec.lid, spec.lmc) = (port.lid, port.lmc);
+            if let Some(peer) = port.peer {
+                builder.connect(at, PortRef::new(moved[peer.node.index()], peer.port), port.link).unwrap();
+            }
+        }
+    }
+    (builder.build(), moved)
+}
+
+#[test]
+fn promises_hold_on_usual_shapes() {
+    for fabric in [
+        torus([12, 1, 1], 1, 1).build(),
+        torus([4, 4, 4], 2, 2).build(),
+        torus([6, 5, 5], 7, 4).build(),
+        clos2(6, 2, 4, 3).build(),
+        clos3(6, 5, |number| 1000 - number as u64).build(),
+    ] {
+        assert_promises(&fabric);
+    }
+}
+
+#[test]
+fn the_lids_of_a_range_take_different_ways() {
+    let mut site = clos2(4, 4, 0, 1);
+    let hosts = [0, 1, 2, 3].map(|leaf| site.host(NodeIndex(leaf)));
+    for host in hosts {
+        site.builder.port_mut(host).unwrap().lmc = 2;
+    }
+    let fabric = site.build();
+    for engine in Engine::ALL {
+        let tables = route(engine, &fabric).unwrap();
+        judge(&fabric, &tables);
+        for end in fabric.end_ports().iter().filter(|end| end.is_host()) {
+            for leaf in (0..4).map(SwitchIndex).filter(|&leaf| leaf != end.switch) {
+                let mut ports: Vec<u8> = end.lids().map(|lid| tables.port(leaf, lid)).collect();
+                ports.sort_unstable();
+                assert_eq!(ports, [1, 2, 3, 4], "{engine}: these ports lead to the four spines");
+            }
+        }
+    }
+}
+
+#[test]
+fn aggregation_nodes_do_not_make_a_spine_a_leaf() {
+    // Each switch has one. With them counted as hosts, a spine of the smallest tree would be no nearer to the hosts than a leaf.
+    let mut site = clos2(2, 2, 1, 1);
+    for switch in (0..4).map(NodeIndex) {
+        let mut spec = NodeSpec::new(NodeKind::Ca, Guid(900 + u64::from(switch.0)), 1, "aggregation node");
+        (spec.vendor_id, spec.device_id) = (0x02c9, 0xcf09);
+        let node = site.add(spec);
+        site.cable(node, switch);
+    }
+    let fabric = site.build();
+    assert_eq!(heddle_engines::roots(&fabric), [SwitchIndex(2), SwitchIndex(3)]);
+    assert_promises(&fabric);
+}
+
+#[test]
+fn a_host_with_both_ports_on_one_switch_is_routed_twice() {
+    let mut site = clos2(2, 1, 1, 1);
+    let host = site.add(NodeSpec::new(NodeKind::Ca, Guid(900), 2, "two ports"));
+    site.cable(host, NodeIndex(0));
+    site.cable(host, NodeIndex(0));
+    let fabric = site.build();
+    assert_eq!(fabric.end_ports().iter().filter(|end| end.at.node == host).count(), 2);
+    assert_promises(&fabric);
+}
+
+#[test]
+fn fabrics_without_anything_to_route_get_empty_tables() {
+    let mut lone_host = FabricBuilder::new();
+    lone_host.add_node(NodeSpec::new(NodeKind::Ca, Guid(1), 1, "host")).unwrap();
+    let mut no_lids = clos2(2, 1, 1, 1).builder;
+    for engine in Engine::ALL {
+        for builder in [FabricBuilder::new(), lone_host.clone(), no_lids.clone()] {
+            assert_eq!(route(engine, &builder.build()).unwrap().row_len(), 0);
+        }
+    }
+    // Hosts alone have LIDs: switches are then no destinations.
+    for host in [3, 4].map(NodeIndex) {
+        no_lids.port_mut(PortRef::new(host, 1)).unwrap().lid = heddle_fabric::Lid::new(host.0 as u16);
+    }
+    let fabric = no_lids.build();
+    assert_eq!(fabric.end_ports().len(), 2);
+    assert_promises(&fabric);
+}
+
+#[test]
+fn one_switch_with_hosts_or_without() {
+    for hosts in [0, 3] {
+        let mut site = Site::new();
+        let switch = site.switch();
+        site.hosts(switch, hosts);
+        let fabric = site.build();
+        assert_promises(&fabric);
+        assert_eq!(heddle_engines::roots(&fabric), [SwitchIndex(0)]);
+    }
+}
+
+#[test]
+fn a_fabric_in_two_parts_is_refused_and_both_parts_are_named() {
+    let mut site = clos2(3, 2, 1, 1);
+    let lone = site.add(NodeSpec::new(NodeKind::Switch, Guid(0xabc), 36, "lone switch"));
+    site.host(lone);
+    let fabric = site.build();
+    for engine in Engine::ALL {
+        let refusal = route(engine, &fabric).unwrap_err();
+        assert_eq!((refusal.engine, &refusal.culprits[..]), (engine, &[lone][..]));
+        let text = refusal.display(&fabric).to_string();
+        for part in
+            [engine.name(), "2 parts", "5 + 1 switches", "\"switch 1\" (0x0000000000000001)", "\"lone switch\" (0x0000000000000abc)"]
+        {
+            assert!(text.contains(part), "{part} is not in: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_names_a_switch_of_each_part_and_is_short() {
+    let mut builder = FabricBuilder::new();
+    for guid in 1..=40 {
+        builder.add_node(NodeSpec::new(NodeKind::Switch, Guid(guid), 2, format!("s{guid}"))).unwrap();
+    }
+    for (a, b) in [(0, 1), (2, 3)] {
+        builder.connect(PortRef::new(NodeIndex(a), 1), PortRef::new(NodeIndex(b), 1), Link::default()).unwrap();
+    }
+    builder.assign_lids().unwrap();
+    let fabric = builder.build();
+    let refusal = route(Engine::UpDown, &fabric).unwrap_err();
+    assert_eq!(refusal.culprits[..3], [2, 4, 5].map(NodeIndex));
+    assert_eq!(refusal.culprits.len(), 38);
+    let text = refusal.display(&fabric).to_string();
+    assert!(text.contains("and 30 more") && text.len() < 900, "{text}");
+}
+
+#[test]
+fn engines_are_known_by_name() {
+    for engine in Engine::ALL {
+        assert_eq!(engine.name().parse(), Ok(engine));
+    }
+    let error = "minhop".parse::<Engine>().unwrap_err().to_string();
+    assert_eq!(error, "there is no engine \"minhop\"; there are: min-hop, up-down");
+}
