@@ -17,6 +17,7 @@
 
 pub mod exchange;
 mod time;
+#[allow(clippy::disallowed_methods, reason = "transports own the clock and the threads that the rest of the crate must not have")]
 pub mod transport;
 pub mod wire;
 
