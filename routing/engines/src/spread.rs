@@ -225,9 +225,11 @@ impl Run {
         let mut entries = &mut row[self.lid as usize..][..self.len as usize];
         let mut at = (self.number / divisor) as usize % ports.len();
         if divisor == 1 {
-            for entry in entries {
-                *entry = ports[at];
-                at = if at + 1 == ports.len() { 0 } else { at + 1 };
+            while !entries.is_empty() {
+                let (now, later) = entries.split_at_mut((ports.len() - at).min(entries.len()));
+                now.copy_from_slice(&ports[at..][..now.len()]);
+                entries = later;
+                at = 0;
             }
             return;
         }

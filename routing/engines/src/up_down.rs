@@ -191,9 +191,9 @@ impl Descents {
             used[edge.peer as usize] |= ways[edge.edge as usize];
         }
         let mut pressed = vec![0; directions.len()];
-        for switch in 0..directions.len() {
+        for (switch, used) in used.into_iter().enumerate() {
             let carries = directions.order.hosts[switch] > 0;
-            let quiet = if carries { 0 } else { !(used[switch] | self.pressed[switch]) };
+            let quiet = if carries { 0 } else { !(used | self.pressed[switch]) };
             self.waived[switch] |= quiet & ascents.descends[switch] & ascents.climbs[switch];
             let descends = ascents.descends[switch] & !self.waived[switch];
             let mut has_way = 0;
