@@ -368,7 +368,9 @@ impl Exchange {
         let Some(request) = self.sent.get(&id) else { return };
         let asked = &request.envelope.mad;
         let State::OnWire(deadline) = request.state else { return };
-        if asked.method() != mad.method() || !same_subject(asked, mad) {
+        // ibsim reports the answer instead of the request where it finds no way back.
+        let is_ours = mad.method() == asked.method() || mad.method() == response_to(asked.method());
+        if !is_ours || !same_subject(asked, mad) {
             return;
         }
         self.counters.undeliverable += 1;

@@ -91,6 +91,17 @@ fn undeliverable_is_repeated_only_when_silence_would_have_been() {
 }
 
 #[test]
+fn an_answer_that_finds_no_way_back_ends_the_attempt() {
+    let mut exchange = Exchange::new(Limits { retries: 0, ..limits(1, 1) });
+    let id = exchange.ask(1, get(0));
+    let sent = exchange.poll_transmit(Time(0)).unwrap();
+    exchange.handle(Time(MS), Delivery::Undeliverable(get(0)));
+    assert_eq!(exchange.poll_event(), None, "of another transaction");
+    exchange.handle(Time(MS), Delivery::Undeliverable(answer(&sent)));
+    assert_eq!(exchange.poll_event(), Some(Event::Failed { id, why: Failure::Undeliverable { attempts: 1 }, request: sent }));
+}
+
+#[test]
 fn a_silent_node_does_not_hold_up_the_others() {
     let mut exchange = Exchange::new(limits(8, 2));
     for i in 0..100 {
