@@ -1,2 +1,105 @@
 //! Proof of forwarding tables, independent of the engines that made them.
+//!
+//! [`verify`] says of [`Tables`] for a [`Fabric`] whether
+//!
+//! - every LID of every end port is reached from every switch, and so from every host, and the packet leaves the last switch by exactly
+//!   the port of the LID's owner;
+//! - no packet goes in circles;
+//! - packets that wait for each other's buffers can never wait in a circle: the tables are free of deadlock.
+//!
+//! For the last, it builds the *channel dependency graph*: a channel is a port of exit of a switch, and the tables make channel a
+//! depend on channel b if a packet that arrives by a can leave by b. Without a cycle there is no deadlock (W. J. Dally and C. L. Seitz,
+//! IEEE Trans. Computers C-36, 1987). If there is none, the verifier hands out a [`Certificate`]: a rank for each channel that goes up
+//! along every dependency, which [`check_certificate`] checks with a loop of a few lines and no graph. Otherwise it hands out a
+//! [`Witness`]: a cycle, and a destination for each step of it.
+//!
+//! **Virtual lanes.** Credits belong to a (channel, VL) pair. Whatever SL a packet has and whatever VL each hop maps it to, a dependency
+//! between two such pairs is one between their channels. So tables whose channels alone are free of cycles are free of deadlock for every
+//! SL and every SL-to-VL mapping, with one VL as with fifteen; this is what is proved here.
+//!
+//! **Which traffic counts.** Everything that has a host at one end: all packets to hosts' LIDs, from wherever, and packets to switches'
+//! LIDs from switches that have hosts. Packets between switches are subnet management on VL 15, which has no credits and so cannot take
+//! part in a deadlock (IBA chapter 7, "Flow control"). In a tree, routes between spines have to turn up again, and with them no tables
+//! would pass. If the tables are free of cycles even with them, the certificate says so ([`Certificate::covers_switch_to_switch`]).
+//!
+//! [`prove`] makes a [`Proven`], the only kind of tables that a subnet manager accepts. [`quality`] says how good routes are.
+//!
+//! Everything is `O(switches * LIDs)` with one pass over the tables in blocks of 64 LIDs, spread over rayon's threads; the results do not
+//! depend on their number.
+//!
+//! ```
+//! use heddle_fabric::{SwitchIndex, Tables, generate};
+//! use std::sync::Arc;
+//!
+//! let mut builder = generate("ring:2,hosts=1").unwrap();
+//! builder.assign_lids().unwrap();
+//! let fabric = Arc::new(builder.build());
+//!
+//! let empty = Tables::new(&fabric, "nobody");
+//! assert!(!heddle_verify::verify(&fabric, &empty).connected());
+//!
+//! // With two switches, a packet is where it has to go, or there is one way.
+//! let mut tables = Tables::new(&fabric, "by hand");
+//! for switch in [SwitchIndex(0), SwitchIndex(1)] {
+//!     for end in fabric.end_ports() {
+//!         let across = fabric.arcs(switch)[0].port;
+//!         let port = if end.switch == switch { end.switch_port } else { across };
+//!         tables.row_mut(switch)[end.lid.index()] = port;
+//!     }
+//! }
+//! let proven = heddle_verify::prove(fabric, tables).unwrap();
+//! assert!(proven.certificate().covers_switch_to_switch);
+//! ```
 #![forbid(unsafe_code)]
+
+mod certificate;
+mod cycle;
+mod dependencies;
+mod net;
+mod proven;
+mod quality;
+mod reach;
+mod report;
+mod traffic;
+mod witness;
+
+pub use certificate::{Certificate, Violation, check_certificate};
+pub use proven::{Proven, prove};
+pub use quality::{Quality, quality};
+pub use report::{Deadlock, Place, Reason, Report, Unreachable};
+pub use witness::{Step, Witness};
+
+use heddle_fabric::{Fabric, Tables};
+
+/// Proves tables, or says what is wrong with them.
+///
+/// Tables that were made for another fabric drop what they do not know. `O(switches * LIDs + channels * ports)`; half of it again for
+/// tables with a fault, since only then each LID's routes are followed one by one.
+#[must_use]
+pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
+    let net = net::Net::new(fabric);
+    let found = dependencies::collect(&net, tables);
+    let deadlock = match cycle::ranks(&net, &found.counted) {
+        None => Deadlock::Cyclic(witness::find(&net, tables, &found.counted)),
+        // Beside those of the traffic that counts, these are the dependencies of all other traffic.
+        Some(ranks) => Deadlock::Free(match cycle::ranks(&net, &found.all) {
+            Some(ranks) => Certificate { ranks, covers_switch_to_switch: true },
+            None => Certificate { ranks, covers_switch_to_switch: false },
+        }),
+    };
+    // A route that ends does so at its owner, unless an entry led elsewhere; and one that never ends is a cycle of dependencies.
+    let sound = found.sound && matches!(deadlock, Deadlock::Free(_));
+    let reach = if sound { reach::Reach::default() } else { reach::follow_all(&net, tables) };
+    Report {
+        engine: tables.engine().to_owned(),
+        switches: fabric.switch_count(),
+        end_ports: fabric.end_ports().len(),
+        lids: net.columns().map(|columns| columns.len()).sum(),
+        unreachable: reach.kept.into_iter().map(|(switch, lid)| reach::explain(&net, tables, switch, lid)).collect(),
+        unreachable_from_hosts: reach.from_hosts,
+        unreachable_from_switches: reach.from_switches,
+        looping: reach.looping,
+        unowned_entries: found.unowned_entries,
+        deadlock,
+    }
+}

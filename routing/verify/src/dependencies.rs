@@ -1,0 +1,132 @@
+//! One pass over the tables: which channel depends on which.
+
+use crate::net::{Block, Column, NOWHERE, Net};
+use heddle_fabric::Tables;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// The successors of each channel: for each, a bit for each port of exit of the switch at its end, port 1 first ([`crate::net::Hop`]).
+pub(crate) type Set = Vec<u64>;
+
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The dependencies of the traffic that counts.
+    pub(crate) counted: Set,
+    /// Those of all traffic.
+    pub(crate) all: Set,
+    /// Entries that send packets to LIDs that nobody has.
+    pub(crate) unowned_entries: u64,
+    /// For LIDs that count from everywhere: each entry leads to another switch or to the owner. For the others: they are reached.
+    pub(crate) sound: bool,
+}
+
+/// `O(switches * LIDs)`. Threads share the sets: nearly all bits are set early on, so that nearly all accesses are reads.
+pub(crate) fn collect(net: &Net<'_>, tables: &Tables) -> Found {
+    let counted = SharedSet::new(net.set_words);
+    let other = SharedSet::new(net.set_words);
+    let sound = AtomicBool::new(true);
+    let unowned_entries = AtomicU64::new(0);
+    let scratch = || (Block::default(), Vec::new(), Vec::new());
+    (0..net.blocks()).into_par_iter().for_each_init(scratch, |(block, live, fates), number| {
+        block.load(net, tables, number);
+        let columns = net.columns_of(number);
+        unowned_entries.fetch_add(unowned(net, block, number), Relaxed);
+
+        let (everywhere, some): (Vec<Column>, Vec<Column>) = columns.iter().partition(|column| column.counts_from_everywhere);
+        if !take_all(net, block, &everywhere, &counted) {
+            sound.store(false, Relaxed);
+        }
+        for column in &some {
+            mark_live(net, block, column, live);
+            for switch in 0..net.switches() as u32 {
+                let set = if live[switch as usize] { &counted } else { &other };
+                take(net, block, switch, column, set);
+            }
+            if !crate::reach::all_reach(net, block, column, fates) {
+                sound.store(false, Relaxed);
+            }
+        }
+    });
+    let counted = counted.finish(net);
+    let mut all = other.finish(net);
+    all.iter_mut().zip(&counted).for_each(|(all, counted)| *all |= counted);
+    Found { counted, all, unowned_entries: unowned_entries.into_inner(), sound: sound.into_inner() }
+}
+
+/// The dependencies of all packets to these LIDs, and whether each entry leads to another switch or to the owner. The hot loop.
+fn take_all(net: &Net<'_>, block: &Block, columns: &[Column], set: &SharedSet) -> bool {
+    let mut sound = true;
+    for switch in 0..net.switches() as u32 {
+        for column in columns {
+            sound &= take(net, block, switch, column, set) || column.owner == (switch, block.row(switch)[column.at]);
+        }
+    }
+    sound
+}
+
+/// The dependency of a packet that leaves `switch` for this LID, if the entry leads to another switch; and whether it does.
+#[inline]
+fn take(net: &Net<'_>, block: &Block, switch: u32, column: &Column, set: &SharedSet) -> bool {
+    let Some(hop) = net.hops_of(switch).get(usize::from(block.row(switch)[column.at])) else { return false };
+    if hop.peer == NOWHERE {
+        return false;
+    }
+    let bit = u32::from(block.row(hop.peer)[column.at].wrapping_sub(1));
+    if bit / 64 < hop.words {
+        set.insert((hop.set + bit / 64) as usize, 1 << (bit % 64));
+    }
+    true
+}
+
+/// Marks the switches that carry packets to this LID from switches with hosts.
+pub(crate) fn mark_live(net: &Net<'_>, block: &Block, column: &Column, live: &mut Vec<bool>) {
+    live.clear();
+    live.resize(net.switches(), false);
+    for &(source, _) in &net.host_switches {
+        let mut at = Some(source.0);
+        while let Some(switch) = at.filter(|&switch| !std::mem::replace(&mut live[switch as usize], true)) {
+            at = net.next(switch, block.row(switch)[column.at]);
+        }
+    }
+}
+
+fn unowned(net: &Net<'_>, block: &Block, number: usize) -> u64 {
+    let mut free = [true; Tables::BLOCK];
+    net.columns_of(number).iter().for_each(|column| free[column.at] = false);
+    free[0] &= number > 0; // 0 is no LID
+    let used = |row: &[u8; Tables::BLOCK]| row.iter().zip(free).filter(|&(&port, free)| free && port != heddle_fabric::NO_PORT).count();
+    if free.contains(&true) { (0..net.switches() as u32).map(|switch| used(block.row(switch)) as u64).sum() } else { 0 }
+}
+
+struct SharedSet(Vec<AtomicU64>);
+
+impl SharedSet {
+    fn new(words: usize) -> Self {
+        Self((0..words).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn insert(&self, word: usize, bit: u64) {
+        let word = &self.0[word];
+        if word.load(Relaxed) & bit == 0 {
+            word.fetch_or(bit, Relaxed);
+        }
+    }
+
+    /// Without what leads to no other switch.
+    fn finish(self, net: &Net<'_>) -> Set {
+        let mut set: Set = self.0.into_iter().map(AtomicU64::into_inner).collect();
+        let between: Vec<[u64; 4]> = (0..net.switches() as u32)
+            .map(|switch| {
+                let mut mask = [0; 4];
+                let cabled = net.hops_of(switch).iter().enumerate().filter(|(_, hop)| hop.peer != NOWHERE);
+                cabled.for_each(|(port, _)| mask[(port - 1) / 64] |= 1 << ((port - 1) % 64));
+                mask
+            })
+            .collect();
+        for hop in (0..net.channels()).map(|channel| net.hop(channel)).filter(|hop| hop.peer != NOWHERE) {
+            let words = &mut set[hop.set as usize..(hop.set + hop.words) as usize];
+            words.iter_mut().zip(between[hop.peer as usize]).for_each(|(word, mask)| *word &= mask);
+        }
+        set
+    }
+}

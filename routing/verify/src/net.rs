@@ -1,0 +1,131 @@
+//! The fabric, laid out for loops over blocks of 64 LIDs.
+
+use crate::traffic;
+use heddle_fabric::{Fabric, Lid, NO_PORT, SwitchIndex, Tables};
+
+/// No switch at the end of a channel.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// Where a channel leads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    /// The switch at its end, or [`NOWHERE`].
+    pub(crate) peer: u32,
+    /// Where its successors begin in a set of dependencies.
+    pub(crate) set: u32,
+    /// How many words of 64 successors it has there.
+    pub(crate) words: u32,
+}
+
+/// A LID that somebody has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    pub(crate) lid: Lid,
+    /// Its place in the block.
+    pub(crate) at: usize,
+    /// The owner's switch, and its port to the owner.
+    pub(crate) owner: (u32, u8),
+    pub(crate) counts_from_everywhere: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Net<'a> {
+    pub(crate) fabric: &'a Fabric,
+    /// Those that have hosts, and how many.
+    pub(crate) host_switches: Vec<(SwitchIndex, u32)>,
+    hops: Vec<Hop>,
+    /// Where each switch's hops begin; one more entry at the end.
+    base: Vec<u32>,
+    /// The words of a set of dependencies.
+    pub(crate) set_words: usize,
+    /// By block.
+    columns: Vec<Vec<Column>>,
+}
+
+impl<'a> Net<'a> {
+    pub(crate) fn new(fabric: &'a Fabric) -> Self {
+        let switches = (0..fabric.switch_count() as u32).map(SwitchIndex);
+        let mut base: Vec<u32> = switches.map(|switch| fabric.channel(switch, 0) as u32).collect();
+        base.push(fabric.channel_count() as u32);
+        let mut set = 0;
+        let hops = (0..fabric.channel_count())
+            .map(|channel| {
+                let peer = fabric.channel_peer(channel).map(|(peer, _)| peer);
+                let words = peer.map_or(0, |peer| u32::from(fabric.switch(peer).num_ports).div_ceil(64));
+                set += words;
+                Hop { peer: peer.map_or(NOWHERE, |peer| peer.0), set: set - words, words }
+            })
+            .collect();
+        let blocks = fabric.top_lid().map_or(0, |lid| lid.index() / Tables::BLOCK + 1);
+        let mut columns = vec![Vec::new(); blocks];
+        for end in fabric.end_ports() {
+            for lid in end.lids() {
+                columns[lid.index() / Tables::BLOCK].push(Column {
+                    lid,
+                    at: lid.index() % Tables::BLOCK,
+                    owner: (end.switch.0, end.switch_port),
+                    counts_from_everywhere: traffic::counts_from_everywhere(end),
+                });
+            }
+        }
+        let host_switches = traffic::host_switches(fabric);
+        Self { fabric, host_switches, hops, base, set_words: set as usize, columns }
+    }
+
+    /// The LIDs that somebody has, by block.
+    pub(crate) fn columns(&self) -> impl ExactSizeIterator<Item = &[Column]> {
+        self.columns.iter().map(Vec::as_slice)
+    }
+
+    /// The LIDs that somebody has in a block, ascending.
+    pub(crate) fn columns_of(&self, block: usize) -> &[Column] {
+        &self.columns[block]
+    }
+
+    pub(crate) fn blocks(&self) -> usize {
+        self.columns.len()
+    }
+
+    pub(crate) fn switches(&self) -> usize {
+        self.base.len() - 1
+    }
+
+    pub(crate) fn channels(&self) -> usize {
+        self.hops.len()
+    }
+
+    /// A switch's hops by port, port 0 included.
+    pub(crate) fn hops_of(&self, switch: u32) -> &[Hop] {
+        &self.hops[self.base[switch as usize] as usize..self.base[switch as usize + 1] as usize]
+    }
+
+    pub(crate) fn hop(&self, channel: usize) -> Hop {
+        self.hops[channel]
+    }
+
+    /// The first channel of a switch.
+    pub(crate) fn first_channel(&self, switch: u32) -> usize {
+        self.base[switch as usize] as usize
+    }
+
+    /// The next switch of a packet that `switch` sends out by `port`.
+    pub(crate) fn next(&self, switch: u32, port: u8) -> Option<u32> {
+        self.hops_of(switch).get(usize::from(port)).map(|hop| hop.peer).filter(|&peer| peer != NOWHERE)
+    }
+}
+
+/// A block of the tables of all switches, copied together so that it stays in the cache.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Block(Vec<[u8; Tables::BLOCK]>);
+
+impl Block {
+    pub(crate) fn load(&mut self, net: &Net<'_>, tables: &Tables, block: usize) {
+        self.0.clear();
+        let rows = (0..net.switches() as u32).map(|switch| tables.block(SwitchIndex(switch), block));
+        self.0.extend(rows.map(|row| row.copied().unwrap_or([NO_PORT; Tables::BLOCK])));
+    }
+
+    pub(crate) fn row(&self, switch: u32) -> &[u8; Tables::BLOCK] {
+        &self.0[switch as usize]
+    }
+}
