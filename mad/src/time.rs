@@ -1,6 +1,6 @@
 use std::fmt;
 use std::ops::{Add, Sub};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A point in time: nanoseconds since an origin that the transport chose. A plain number, so that a run can be recorded,
 /// replayed, and driven by a virtual clock.
@@ -36,19 +36,5 @@ impl Sub for Time {
 impl fmt::Debug for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:09}s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
-    }
-}
-
-/// The machine's clock, for the transports that lead out of the process.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock(Instant);
-
-impl Clock {
-    pub(crate) fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    pub(crate) fn now(&self) -> Time {
-        Time::ZERO + self.0.elapsed()
     }
 }

@@ -3,9 +3,9 @@
 //!
 //! Names end with a NUL that counts: `<name>:ctl` and `<name>:out<slot>` are the simulator's, `<name>:ctl<id>` and `<name>:in<id>` ours.
 
+use super::clock::Clock;
 use super::{Address, Delivery, Envelope, Transport, TransportError};
 use crate::Time;
-use crate::time::Clock;
 use crate::wire::{Class, Mad};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::VecDeque;

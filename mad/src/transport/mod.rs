@@ -3,6 +3,7 @@
 //! - [`Umad`]: a port of this machine, through the Linux kernel's user-space management datagrams.
 //! - [`Ibsim`]: the simulator ibsim, by its own socket protocol; stands in for a fabric in tests and trials.
 
+mod clock;
 mod ibsim;
 mod umad;
 

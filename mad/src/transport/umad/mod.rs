@@ -8,9 +8,9 @@ mod abi;
 mod device;
 mod sysfs;
 
+use super::clock::Clock;
 use super::{Address, Delivery, Envelope, Transport, TransportError};
 use crate::Time;
-use crate::time::Clock;
 use crate::wire::{Class, Method};
 use abi::Layout;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
