@@ -4,7 +4,7 @@ use crate::graph::{Graph, bits};
 use heddle_fabric::{Fabric, NodeKind, SwitchIndex};
 use rayon::prelude::*;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// The structure of a connected fabric with at least one switch. Everything is by switch.
 pub(crate) struct Order {
@@ -81,22 +81,33 @@ fn keys(graph: &Graph, hosts: &[u32]) -> Vec<Key> {
 
 /// The switches from the top down: first the one with the best key, then always the best among the neighbours of those before.
 /// Ties go to the nearer to the first, then to the lower GUID.
+///
+/// After a switch, all its neighbours with a better key come at once. In a tree, cores that have no switch below them in common are
+/// joined by a leaf only; all switches between this leaf and the new cores are then above these, and can lead down to the leaf from
+/// there, where otherwise one alone could.
 fn grow(fabric: &Fabric, graph: &Graph, keys: &[Key]) -> Vec<usize> {
     let guid = |switch: usize| fabric.switch(SwitchIndex(switch as u32)).guid;
     let Some(top) = (0..graph.len()).min_by_key(|&switch| (keys[switch], guid(switch))) else { return Vec::new() };
     let hops = graph.hops([top]);
+    let precedence = |switch: usize| (keys[switch], hops[switch], guid(switch), switch);
     let mut placed = Vec::with_capacity(graph.len());
-    let mut seen = vec![false; graph.len()];
-    let mut heap = BinaryHeap::new();
-    seen[top] = true;
-    heap.push(Reverse((keys[top], 0, guid(top), top)));
-    while let Some(Reverse((.., switch))) = heap.pop() {
-        placed.push(switch);
-        for &peer in graph.peers(switch) {
-            let peer = peer as usize;
-            if !std::mem::replace(&mut seen[peer], true) {
-                heap.push(Reverse((keys[peer], hops[peer], guid(peer), peer)));
-            }
+    let mut taken = vec![false; graph.len()];
+    let mut at_once = VecDeque::new();
+    let mut heap = BinaryHeap::from([Reverse(precedence(top))]);
+    while let Some(Reverse((.., next))) = heap.pop() {
+        if std::mem::replace(&mut taken[next], true) {
+            continue;
+        }
+        at_once.push_back(next);
+        while let Some(switch) = at_once.pop_front() {
+            placed.push(switch);
+            let free = |&peer: &usize| !taken[peer];
+            let (mut better, others): (Vec<_>, Vec<_>) =
+                graph.peers(switch).iter().map(|&peer| peer as usize).filter(free).partition(|&peer| keys[peer] < keys[switch]);
+            better.sort_unstable_by_key(|&peer| precedence(peer));
+            better.iter().for_each(|&peer| taken[peer] = true);
+            at_once.extend(better);
+            heap.extend(others.into_iter().map(|peer| Reverse(precedence(peer))));
         }
     }
     placed

@@ -3,8 +3,8 @@
 //! Where several ports lead to a destination equally well, its number decides, as in D-mod-K routing for fat trees (Zahavi): hosts are
 //! numbered in leaf order, and each level of a tree takes another digit of the number. The lowest level takes the number modulo its
 //! ways up, the next level what is left of the division, and so on; the routes to one host then meet in one core, and each cable that
-//! descends carries the routes of as few hosts as possible. A switch with parallel cables down takes the digit by which the level
-//! below spread the hosts over the parallel cables up.
+//! descends carries the routes of as few hosts as possible. On the way down, the choice among parallel cables, or among the switches of
+//! a pod, takes the digit that makes this choice on the way up.
 
 use crate::graph::{Graph, bits};
 use crate::order::{Order, is_real_host};
@@ -117,30 +117,43 @@ impl Targets {
     }
 }
 
-/// The divisors that give a level's digit of a number: by level, for the ways up (or along) and for the ways down.
+/// The divisors that give a digit of a number.
 struct Digits {
-    up: Vec<u32>,
-    down: Vec<u32>,
+    /// By level: for the choice among the cables up.
+    level: Vec<u32>,
+    /// By switch: how many neighbours it has on the next level.
+    up_peers: Vec<u32>,
 }
 
 impl Digits {
     /// A level's radix is the number of cables up that its switches have, in the median, since some have lost a few.
     fn new(graph: &Graph, order: &Order) -> Self {
-        let top = order.level.iter().copied().max().unwrap_or(0);
-        let mut digits = Self { up: vec![1], down: vec![1] };
-        for level in 0..top {
-            let mut peers = Vec::new();
-            let mut cables = Vec::new();
-            for switch in (0..graph.len()).filter(|&switch| order.level[switch] == level) {
-                let up: Vec<usize> = graph.edges(switch).filter(|&edge| order.level[graph.peer(edge)] == level + 1).collect();
-                peers.push(up.len());
-                cables.push(up.iter().map(|&edge| graph.ports(edge).len()).sum());
-            }
-            let up = digits.up[level as usize];
-            digits.down.push(up.saturating_mul(median(peers)));
-            digits.up.push(up.saturating_mul(median(cables)));
+        let top = order.level.iter().copied().max().unwrap_or(0) as usize;
+        let mut cables = vec![Vec::new(); top + 1];
+        let mut up_peers = Vec::with_capacity(graph.len());
+        for switch in 0..graph.len() {
+            let up = graph.edges(switch).filter(|&edge| order.level[graph.peer(edge)] > order.level[switch]);
+            let up: Vec<usize> = up.map(|edge| graph.ports(edge).len()).collect();
+            up_peers.push(up.len() as u32);
+            cables[order.level[switch] as usize].push(up.iter().sum());
         }
-        digits
+        let mut level = vec![1];
+        for (below, cables) in cables.into_iter().enumerate() {
+            level.push(median(cables).saturating_mul(level[below]));
+        }
+        Self { level, up_peers }
+    }
+
+    /// The divisor for a choice that `switch` makes among the cables to `peers`.
+    fn divisor(&self, order: &Order, switch: usize, peers: impl ExactSizeIterator<Item = usize> + Clone) -> u32 {
+        let level = order.level[switch] as usize;
+        match peers.clone().next() {
+            Some(peer) if order.level[peer] as usize >= level => self.level[level],
+            // The parallel cables from `peer` are taken in turn after all its neighbours above.
+            Some(peer) if peers.len() == 1 => self.level[level - 1].saturating_mul(self.up_peers[peer]),
+            // The switches below chose among `peers` by the digit of their own level.
+            _ => self.level[level.saturating_sub(2)],
+        }
     }
 }
 
@@ -157,20 +170,17 @@ struct RowFiller<'a> {
     switch: usize,
     /// The switch's edges, by the rank of the neighbour.
     edges: Vec<usize>,
-    divisor_up: u32,
-    divisor_down: u32,
+    digits: &'a Digits,
     words: Vec<u64>,
     used: Vec<usize>,
     ports: Vec<u8>,
 }
 
 impl<'a> RowFiller<'a> {
-    fn new(graph: &'a Graph, order: &'a Order, digits: &Digits, switch: usize) -> Self {
+    fn new(graph: &'a Graph, order: &'a Order, digits: &'a Digits, switch: usize) -> Self {
         let mut edges: Vec<usize> = graph.edges(switch).collect();
         edges.sort_unstable_by_key(|&edge| order.rank[graph.peer(edge)]);
-        let level = order.level[switch] as usize;
-        let (divisor_up, divisor_down) = (digits.up[level], digits.down[level]);
-        Self { graph, order, switch, edges, divisor_up, divisor_down, words: Vec::new(), used: Vec::new(), ports: Vec::new() }
+        Self { graph, order, switch, edges, digits, words: Vec::new(), used: Vec::new(), ports: Vec::new() }
     }
 
     /// Fills in up to 64 destinations from `base` on, those with the same set of ways together.
@@ -196,8 +206,7 @@ impl<'a> RowFiller<'a> {
                 targets.fill(row, base, alike, port);
                 continue;
             }
-            let descends = self.order.level[self.graph.peer(self.used[0])] < self.order.level[self.switch];
-            let divisor = if descends { self.divisor_down } else { self.divisor_up };
+            let divisor = self.digits.divisor(self.order, self.switch, self.used.iter().map(|&edge| self.graph.peer(edge)));
             for target in bits(alike) {
                 for run in targets.runs(base + target) {
                     run.fill(row, &self.ports, divisor);

@@ -101,6 +101,33 @@ fn healthy_trees_are_balanced_and_have_shortest_routes_only() {
 }
 
 #[test]
+fn cores_with_several_cables_to_a_pod_are_balanced_too() {
+    // 4 pods of 8 leaves with 8 hosts and 8 switches above them; the first 4 of these go to the first 8 cores, the others to the others.
+    // So a core reaches each pod by 4 switches, and groups of cores are joined by leaves only.
+    let mut site = Site::new();
+    let cores: Vec<_> = (0..16).map(|_| site.switch()).collect();
+    for _ in 0..4 {
+        let above: Vec<_> = (0..8).map(|_| site.switch()).collect();
+        for (number, &switch) in above.iter().enumerate() {
+            cores[number / 4 * 8..][..8].iter().for_each(|&core| site.cable(switch, core));
+        }
+        for _ in 0..8 {
+            let leaf = site.switch();
+            site.hosts(leaf, 8);
+            above.iter().for_each(|&switch| site.cable(leaf, switch));
+        }
+    }
+    let fabric = site.build();
+    assert_sound(&fabric, 16);
+    // Each cable of a leaf should carry 256 - 8 routes each way, and each of a core 256 - 64: 248 over the mean of 220 is 1.127.
+    for engine in Engine::ALL {
+        let imbalance = imbalance(&fabric, &route(engine, &fabric).unwrap());
+        assert!(imbalance < 1.128, "{engine}: {imbalance}");
+        assert_eq!(detours(&fabric, engine), 0.0);
+    }
+}
+
+#[test]
 fn degraded_trees_keep_nearly_all_shortest_routes() {
     for healthy in [clos2(36, 18, 18, 1).build(), clos3(8, 8, in_order).build(), clos3(16, 16, in_order).build()] {
         let cores: Vec<SwitchIndex> = roots(&healthy);
