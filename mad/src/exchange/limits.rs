@@ -26,7 +26,7 @@ impl Limits {
     pub const WINDOW_MAX: usize = 96;
     /// The management processor of a switch answers one SMP after another: a few keep it busy, more only fill its input queue.
     pub const PER_NODE: usize = 4;
-    /// OpenSM waits 200 ms (`transaction_timeout`), and so does the kernel for us, see [`crate::transport`]. Ours ends a little later,
+    /// OpenSM waits 200 ms (`transaction_timeout`), and so does the kernel for us ([`crate::transport::Umad::TIMEOUT`]). Ours ends a little later,
     /// so that the kernel has forgotten the first attempt before the second has the same transaction id.
     pub const TIMEOUT: Duration = Duration::from_millis(250);
     /// OpenSM's number (`transaction_retries`).

@@ -11,6 +11,7 @@ mod sysfs;
 use super::clock::Clock;
 use super::{Address, Delivery, Envelope, Transport, TransportError};
 use crate::Time;
+use crate::exchange::Limits;
 use crate::wire::{Class, Method};
 use abi::Layout;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -187,6 +188,9 @@ fn register(device: &Device, name: &str, class: Class) -> Result<(bool, u32), Tr
         }
     }
 }
+
+// As the documentation of `Umad::TIMEOUT` says.
+const _: () = assert!(Umad::TIMEOUT.as_millis() < Limits::TIMEOUT.as_millis());
 
 /// What a subnet manager is asked and told by others: Get and Set of SMInfo, Trap, and TrapRepress.
 const METHODS: u64 = 1 << Method::GET.0 | 1 << Method::SET.0 | 1 << Method::TRAP.0 | 1 << Method::TRAP_REPRESS.0;
