@@ -1,0 +1,90 @@
+//! Engines offline: the first of a chain whose tables are proven.
+
+use heddle_engines::Engine;
+use heddle_fabric::Fabric;
+use heddle_verify::{Proven, Report, prove};
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::progress::Progress;
+
+/// What became of a chain of engines.
+pub(crate) struct Chain {
+    /// The tables of the first engine whose tables are proven.
+    pub(crate) proven: Option<Proven>,
+    /// The engines before it, in order.
+    pub(crate) refused: Vec<Refused>,
+    /// What the verifier said last; nothing if no engine made tables.
+    pub(crate) report: Option<Arc<Report>>,
+    /// Time spent in engines.
+    pub(crate) routing: Duration,
+    /// Time spent in the verifier.
+    pub(crate) proving: Duration,
+}
+
+/// An engine that was passed over, and why.
+#[derive(Serialize)]
+pub(crate) struct Refused {
+    pub(crate) engine: &'static str,
+    /// Several lines where the verifier found something wrong.
+    pub(crate) reason: String,
+}
+
+/// Runs a chain of engines.
+pub(crate) fn run(engines: &[Engine], fabric: &Arc<Fabric>, progress: &mut Progress) -> Chain {
+    let mut chain = Chain { proven: None, refused: Vec::new(), report: None, routing: Duration::ZERO, proving: Duration::ZERO };
+    for &engine in engines {
+        progress.step(format_args!("{engine} computes routes"));
+        let begin = Instant::now();
+        let routed = heddle_engines::route(engine, fabric);
+        chain.routing += begin.elapsed();
+        let reason = match routed {
+            Ok(tables) => {
+                progress.step(format_args!("proving the tables of {engine}"));
+                let begin = Instant::now();
+                let proven = prove(Arc::clone(fabric), tables);
+                chain.proving += begin.elapsed();
+                match proven {
+                    Ok(proven) => {
+                        chain.report = Some(Arc::clone(proven.report()));
+                        chain.proven = Some(proven);
+                        return chain;
+                    }
+                    Err(report) => {
+                        // Its first line says what we said already.
+                        let findings = report.to_string().lines().skip(1).map(|line| format!("\n{line}")).collect::<String>();
+                        let reason = format!("its tables are not proven{findings}");
+                        chain.report = Some(Arc::new(*report));
+                        reason
+                    }
+                }
+            }
+            Err(refusal) => refusal.display(fabric).to_string(),
+        };
+        chain.refused.push(Refused { engine: engine.name(), reason });
+    }
+    chain
+}
+
+/// The verdict in the form of `--json`.
+#[derive(Serialize)]
+pub(crate) struct Verified {
+    connected: bool,
+    loop_free: bool,
+    deadlock_free: bool,
+    vls: u8,
+    unreachable_pairs: u64,
+}
+
+impl From<&Report> for Verified {
+    fn from(report: &Report) -> Self {
+        Self {
+            connected: report.connected(),
+            loop_free: report.loop_free(),
+            deadlock_free: report.deadlock_free(),
+            vls: Report::VLS,
+            unreachable_pairs: report.unreachable_from_switches,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+use crate::chain::{self, Chain, Refused, Verified};
+use crate::fabric::{self, FabricArguments};
+use crate::out::{Out, tell};
+use crate::progress::Progress;
+use crate::{Outcome, engines};
+use heddle_engines::Engine;
+use heddle_fabric::Fabric;
+use heddle_formats::Warnings;
+use heddle_verify::{Quality, quality};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Compute routes offline, prove them, and write them as OpenSM dump files
+///
+/// The engines are tried in order; the tables of the first whose tables are proven (every LID reached from everywhere, no loop, no deadlock)
+/// are the result. Tables that are not proven are never written.
+#[derive(clap::Args)]
+#[command(after_help = fabric::help(EXAMPLES))]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    fabric: FabricArguments,
+
+    /// Engines to try, in order; `heddle engines` lists them
+    #[arg(long, value_name = "E[,E...]", required = true, value_delimiter = ',', value_parser = engines::parser())]
+    engine: Vec<Engine>,
+
+    /// Write opensm-subnet.lst, opensm.fdbs, opensm-lfts.dump and opensm.mcfdbs into this folder; made if missing
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  heddle route site.ibnetdiscover --engine up-down --out routes
+  heddle route gen:torus:4x4x4,hosts=2 --engine min-hop,up-down
+  ibnetdiscover | heddle route - --engine up-down --json
+";
+
+impl Arguments {
+    pub(crate) fn run(self, out: &mut Out) -> anyhow::Result<Outcome> {
+        let mut progress = Progress::new();
+        progress.step("reading the fabric");
+        let begin = Instant::now();
+        let loaded = self.fabric.load()?;
+        let name = loaded.name.clone();
+        let (fabric, warnings, lids) = loaded.with_lids()?;
+        let fabric = Arc::new(fabric);
+        let parse = begin.elapsed();
+
+        let chain = chain::run(&self.engine, &fabric, &mut progress);
+        let quality = chain.proven.as_ref().map(|proven| {
+            progress.step("measuring the routes");
+            quality(&fabric, proven.tables())
+        });
+        let begin = Instant::now();
+        if let (Some(directory), Some(proven)) = (&self.out, &chain.proven) {
+            progress.step("writing");
+            heddle_formats::write_opensm_dumps(directory, &fabric, proven.tables())?;
+        }
+        let write = if self.out.is_some() { begin.elapsed() } else { Duration::ZERO };
+        drop(progress);
+
+        if self.json {
+            out.json(&Json::new(&fabric, &chain, quality, &warnings, parse, write))?;
+        } else {
+            self.summary(out, &name, &fabric, &lids, &chain, quality)?;
+        }
+        if chain.proven.is_some() {
+            return Ok(Outcome::Fine);
+        }
+        out.flush()?;
+        let names: Vec<_> = self.engine.iter().map(|engine| engine.name()).collect();
+        tell(format_args!("no engine ({}) gave tables that can be proven; nothing was written", names.join(", ")));
+        Ok(Outcome::Finding)
+    }
+
+    fn summary(
+        &self,
+        out: &mut Out,
+        name: &str,
+        fabric: &Fabric,
+        lids: &str,
+        chain: &Chain,
+        quality: Option<Quality>,
+    ) -> anyhow::Result<()> {
+        out.line(format_args!("{name}: {}", fabric::size(fabric)))?;
+        out.line(format_args!("LIDs: {lids}"))?;
+        for refused in &chain.refused {
+            out.line(format_args!("{} refused: {}", refused.engine, refused.reason.replace('\n', "\n  ")))?;
+        }
+        let (Some(proven), Some(quality)) = (&chain.proven, quality) else { return Ok(()) };
+        out.line(format_args!("routed by {} in {:.1?}, proven in {:.1?}", proven.tables().engine(), chain.routing, chain.proving))?;
+        out.line(format_args!("proof: {}", fabric::proof(proven)))?;
+        out.line(format_args!(
+            "quality: hops at most {}, in the mean {:.2}; routes on the busiest link {}, in the mean {:.1}",
+            quality.max_hops, quality.mean_hops, quality.max_link_load, quality.mean_link_load
+        ))?;
+        if let Some(directory) = &self.out {
+            out.line(format_args!("written to {}", directory.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// What `--json` prints; an interface.
+#[derive(Serialize)]
+struct Json<'a> {
+    /// Whose tables `verified` speaks of; null if no engine made any.
+    engine: Option<&'a str>,
+    switches: usize,
+    endports: usize,
+    lids: usize,
+    timing_ms: Timing,
+    verified: Option<Verified>,
+    /// Of proven tables only.
+    quality: Option<Quality>,
+    refused: &'a [Refused],
+    warnings: Vec<String>,
+}
+
+/// Milliseconds.
+#[derive(Serialize)]
+struct Timing {
+    parse: f64,
+    route: f64,
+    verify: f64,
+    write: f64,
+}
+
+impl<'a> Json<'a> {
+    fn new(fabric: &Fabric, chain: &'a Chain, quality: Option<Quality>, warnings: &Warnings, parse: Duration, write: Duration) -> Self {
+        let ms = |duration: Duration| (duration.as_secs_f64() * 1e6).round() / 1e3;
+        Self {
+            engine: chain.report.as_deref().map(|report| report.engine.as_str()),
+            switches: fabric.switch_count(),
+            endports: fabric.end_ports().len(),
+            lids: fabric.end_ports().iter().map(|end| 1 << end.lmc).sum(),
+            timing_ms: Timing { parse: ms(parse), route: ms(chain.routing), verify: ms(chain.proving), write: ms(write) },
+            verified: chain.report.as_deref().map(Verified::from),
+            quality,
+            refused: &chain.refused,
+            warnings: warnings.iter().map(ToString::to_string).collect(),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The command line as a user types it.
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
+
+/// Runs a command line, split at blanks; `'` quotes are not needed by any.
+fn heddle(line: &str) -> Output {
+    run(&line.split(' ').collect::<Vec<_>>())
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(HEDDLE).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn with_input(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child =
+        Command::new(HEDDLE).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Checks the exit status, and shows both outputs if it is another.
+#[track_caller]
+fn assert_status(output: &Output, status: i32) {
+    assert_eq!(output.status.code(), Some(status), "stdout:\n{}\nstderr:\n{}", stdout(output), stderr(output));
+}
+
+/// A failure: status 2, nothing on standard output, and a message with each of these in it, but no panic.
+#[track_caller]
+fn assert_fails(output: &Output, messages: &[&str]) {
+    assert_status(output, 2);
+    assert_eq!(stdout(output), "");
+    for message in messages {
+        assert!(stderr(output).contains(message), "no \"{message}\" in:\n{}", stderr(output));
+    }
+    assert!(!stderr(output).contains("panicked"), "{}", stderr(output));
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+const COMMANDS: [&str; 5] = ["route", "verify", "generate", "convert", "engines"];
+
+#[test]
+fn help_lists_every_command() {
+    let output = heddle("--help");
+    assert_status(&output, 0);
+    for command in COMMANDS {
+        let line = stdout(&output).lines().find(|line| line.trim_start().starts_with(&format!("{command} "))).map(str::to_owned);
+        assert!(line.is_some_and(|line| line.trim().len() > command.len() + 20), "{command} has no line of its own");
+        let help = heddle(&format!("{command} --help"));
+        assert_status(&help, 0);
+        assert!(command == "engines" || stdout(&help).contains("\nExamples:\n  heddle "), "{command} has no examples");
+    }
+}
+
+#[test]
+fn help_explains_fabric() {
+    for command in ["route", "verify", "generate", "convert"] {
+        let help = stdout(&heddle(&format!("{command} --help")));
+        assert!(help.contains("FABRIC is one of") && help.contains("gen:torus:"), "{command}");
+    }
+}
+
+#[test]
+fn usage_errors_suggest_what_was_meant() {
+    assert_fails(&heddle("route gen:ring:4 --engine min-hops"), &["min-hops", "'min-hop'"]);
+    assert_fails(&heddle("convert gen:ring:4 --to ibnetdiscovery"), &["ibnetdiscovery", "'ibnetdiscover'"]);
+    assert_fails(&heddle("route gen:ring:4 --engine up-down --format ibsin"), &["ibsin", "'ibsim'"]);
+    assert_fails(&heddle("rout gen:ring:4"), &["rout", "'route'"]);
+    assert_fails(&heddle("route clos2:8 --engine up-down"), &["cannot read clos2:8", "gen:clos2:8"]);
+    assert_fails(&heddle("route gen:ring:4"), &["--engine"]);
+}
+
+#[test]
+fn bad_input_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty");
+    fs::write(&empty, "").unwrap();
+    let route = |file: &Path| run(&["route", file.to_str().unwrap(), "--engine", "up-down"]);
+    assert_fails(&route(&folder.path().join("missing")), &["missing", "No such file"]);
+    assert_fails(&route(&empty), &["empty:1:1: "]);
+    assert_fails(&route(folder.path()), &["Is a directory"]);
+    assert_fails(&with_input(&["route", "-", "--engine", "up-down"], b"\x00\xff\n"), &["standard input:1:1: "]);
+    assert_fails(&heddle("generate clos2:7"), &["clos2:7", "column 7"]);
+    assert_fails(&heddle("generate torus:4x4,host=2"), &["column 11"]);
+    assert_fails(&heddle("verify gen:ring:4 --lfts /nonexistent/lfts"), &["/nonexistent/lfts"]);
+    assert_fails(&run(&["verify", "gen:ring:4", "--lfts", empty.to_str().unwrap()]), &["empty:1:1: "]);
+}
+
+#[test]
+fn json_of_a_route() {
+    let output = heddle("route gen:clos2:8 --engine up-down --json");
+    assert_status(&output, 0);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // 8 leaves with 4 hosts each and 4 spines: each host and switch has one LID.
+    assert_eq!(json["engine"], "up-down");
+    assert_eq!(json["switches"], 12);
+    assert_eq!(json["endports"], 44);
+    assert_eq!(json["lids"], 44);
+    for stage in ["parse", "route", "verify", "write"] {
+        assert!(json["timing_ms"][stage].is_f64(), "{stage}");
+    }
+    for verdict in ["connected", "loop_free", "deadlock_free"] {
+        assert_eq!(json["verified"][verdict], true, "{verdict}");
+    }
+    assert_eq!(json["verified"]["vls"], 1);
+    assert_eq!(json["verified"]["unreachable_pairs"], 0);
+    // Leaf to spine to leaf; 4 of a host's 31 peers are on its own switch, but for itself.
+    assert_eq!(json["quality"]["max_hops"], 2);
+    let mean = json["quality"]["mean_hops"].as_f64().unwrap();
+    assert!((mean - 2.0 * 28.0 / 31.0).abs() < 1e-9, "{mean}");
+    assert!(json["quality"]["max_link_load"].is_u64());
+    // 32 * 28 routes of two hops over 64 directions of cables.
+    let load = json["quality"]["mean_link_load"].as_f64().unwrap();
+    assert!((load - 32.0 * 28.0 * 2.0 / 64.0).abs() < 1e-9, "{load}");
+    assert_eq!(json["refused"], Value::Array(Vec::new()));
+    assert_eq!(json["warnings"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn json_of_a_refusal() {
+    let output = heddle("route gen:ring:6 --engine min-hop --json");
+    assert_status(&output, 1);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["engine"], "min-hop");
+    assert_eq!(json["verified"]["connected"], true);
+    assert_eq!(json["verified"]["deadlock_free"], false);
+    assert_eq!(json["quality"], Value::Null);
+    assert_eq!(json["refused"][0]["engine"], "min-hop");
+    assert!(json["refused"][0]["reason"].as_str().unwrap().contains("\"switch-0\""));
+}
+
+#[test]
+fn what_is_routed_is_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("routes");
+    let output = run(&["route", "gen:clos2:8", "--engine", "min-hop", "--out", out.to_str().unwrap()]);
+    assert_status(&output, 0);
+    assert!(stdout(&output).contains("44 assigned"), "{}", stdout(&output));
+    assert_eq!(entries(&out), ["opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs", "opensm.mcfdbs"]);
+    let lfts = out.join("opensm-lfts.dump");
+    let verified = run(&["verify", "gen:clos2:8", "--lfts", lfts.to_str().unwrap()]);
+    assert_status(&verified, 0);
+    assert!(stdout(&verified).contains("free of deadlock"));
+
+    // A wrong port in one entry: leaf-0 sends LID 1, its first host's, to its second.
+    let text = fs::read_to_string(&lfts).unwrap();
+    let wrong = folder.path().join("wrong");
+    let line = text.lines().find(|line| line.starts_with("0x0001 001 ")).unwrap();
+    fs::write(&wrong, text.replacen(line, &line.replacen(" 001 ", " 002 ", 1), 1)).unwrap();
+    let verified = run(&["verify", "gen:clos2:8", "--lfts", wrong.to_str().unwrap(), "--json"]);
+    assert_status(&verified, 1);
+    let json: Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert_eq!(json["verified"]["connected"], false);
+    assert_eq!(json["verified"]["unreachable_pairs"], 12, "from every switch");
+    assert_eq!(json["unreachable"][0]["lid"], 1);
+}
+
+#[test]
+fn unproven_tables_are_never_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("routes");
+    let output = run(&["route", "gen:ring:6", "--engine", "min-hop", "--out", out.to_str().unwrap()]);
+    assert_status(&output, 1);
+    // A circle of waiting around the ring, in names.
+    for switch in 0..6 {
+        assert!(stdout(&output).contains(&format!("\"switch-{switch}\"")), "{}", stdout(&output));
+    }
+    assert!(stderr(&output).contains("nothing was written"));
+    assert!(!out.exists());
+
+    let output = run(&["route", "gen:ring:6", "--engine", "min-hop,up-down", "--out", out.to_str().unwrap()]);
+    assert_status(&output, 0);
+    assert!(stdout(&output).contains("min-hop refused") && stdout(&output).contains("routed by up-down"));
+    assert_eq!(entries(&out).len(), 4);
+}
+
+#[test]
+fn two_halves_are_refused_by_name() {
+    let halves = b"switchguid=0x10(10)\nSwitch 2 \"S-10\" # \"left\" base port 0 lid 1 lmc 0\n[1] \"H-11\"[1](12) # \"a\" lid 2 4xHDR\n\n\
+        switchguid=0x20(20)\nSwitch 2 \"S-20\" # \"right\" base port 0 lid 3 lmc 0\n[1] \"H-21\"[1](22) # \"b\" lid 4 4xHDR\n\n\
+        caguid=0x11\nCa 1 \"H-11\" # \"a\"\n[1](12) \"S-10\"[1] # lid 2 lmc 0 \"left\" lid 1 4xHDR\n\n\
+        caguid=0x21\nCa 1 \"H-21\" # \"b\"\n[1](22) \"S-20\"[1] # lid 4 lmc 0 \"right\" lid 3 4xHDR\n";
+    let output = with_input(&["route", "-", "--engine", "up-down"], halves);
+    assert_status(&output, 1);
+    assert!(stdout(&output).contains("\"left\"") && stdout(&output).contains("\"right\""), "{}", stdout(&output));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_gets_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    // Neither a file nor something below one can become a folder, not even for root.
+    for out in [file.clone(), file.join("below")] {
+        let output = run(&["route", "gen:ring:4", "--engine", "up-down", "--out", out.to_str().unwrap()]);
+        assert_fails(&output, &["cannot write"]);
+    }
+    // A folder stands where a file should: the others are not left behind half-written.
+    let blocked = folder.path().join("blocked");
+    fs::create_dir_all(blocked.join("opensm-subnet.lst")).unwrap();
+    let output = run(&["route", "gen:ring:4", "--engine", "up-down", "--out", blocked.to_str().unwrap()]);
+    assert_fails(&output, &["opensm-subnet.lst"]);
+    assert!(entries(&blocked).iter().all(|name| !name.starts_with('.')), "{:?}", entries(&blocked));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    for line in ["generate clos2:36", "convert gen:clos2:36 --to json", "route --help"] {
+        let mut child =
+            Command::new(HEDDLE).args(line.split(' ')).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_status(&output, 0);
+        assert_eq!(stderr(&output), "", "{line}");
+    }
+}
+
+#[test]
+fn formats_survive_a_round_trip() {
+    let lines = |text: String| text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>();
+    let dump = heddle("generate torus:3x3,hosts=2 --format ibnetdiscover");
+    assert_status(&dump, 0);
+    for format in ["ibsim", "ibnetdiscover"] {
+        let there = with_input(&["convert", "-", "--to", format], &dump.stdout);
+        assert_status(&there, 0);
+        assert_eq!(stderr(&there), "", "{format}");
+        let back = with_input(&["convert", "-", "--to", "json"], &there.stdout);
+        let json: Value = serde_json::from_slice(&back.stdout).unwrap();
+        assert_eq!(json["nodes"].as_array().unwrap().len(), 9 + 18, "{format}");
+        assert_eq!(json["links"].as_array().unwrap().len(), 18 + 18, "{format}");
+    }
+    let again = with_input(&["convert", "-", "--to", "ibnetdiscover"], &dump.stdout);
+    assert_eq!(lines(stdout(&again)), lines(stdout(&dump)));
+}
+
+#[test]
+fn warnings_are_counted_with_their_lines() {
+    let dump = b"switchguid=0x10(10)\nSwitch 4 \"S-10\" # \"leaf\" base port 0 lid 1 lmc 0\n[1] \"H-11\"[1](12) # \"a\" lid 2 4xHDR\n\
+        [2] \"S-10\"[2] # \"leaf\" lid 1 4xHDR\n\ncaguid=0x11\nCa 1 \"H-11\" # \"a\"\n[1](12) \"S-10\"[1] # lid 2 lmc 0 \"leaf\" lid 1 4xHDR\n";
+    let output = with_input(&["route", "-", "--engine", "up-down", "--json"], dump);
+    assert_status(&output, 0);
+    assert!(stderr(&output).contains("1 x port cabled to itself, first at line 4"), "{}", stderr(&output));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(json["warnings"][0].as_str().unwrap().starts_with("line 4: "), "{json}");
+    assert_eq!(json["lids"], 2);
+}
+
+#[test]
+fn engines_are_described() {
+    let output = heddle("engines");
+    assert_status(&output, 0);
+    for word in ["min-hop\n", "up-down\n", "needs", "guarantees", "VLs", "cost"] {
+        assert!(stdout(&output).contains(word), "{word}");
+    }
+}
