@@ -1,0 +1,374 @@
+//! Writing to the fabric: what must be written, in which order, and what came of it.
+
+use crate::Config;
+use crate::event::{Finding, Problem, Written};
+use crate::links::Wanted;
+use crate::snapshot::{PortKey, Snapshot};
+use crate::survey::Survey;
+use heddle_fabric::{Lid, NodeIndex, NodeKind, PortRef, SwitchIndex, Tables};
+use heddle_mad::exchange::{Exchange, RequestId};
+use heddle_mad::transport::{Address, Envelope};
+use heddle_mad::wire::{Attribute, AttributeId, LinearForwardingTable, Mad, Method, PortInfo, PortState, Status, SwitchInfo};
+use heddle_verify::Proven;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What this subnet manager knows to be in the fabric because it wrote it there.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    /// The LIDs that ports have; kept while they are away, so that they come back to the same ones.
+    pub(crate) lids: BTreeMap<PortKey, Lid>,
+    /// Ports that did not take a LID.
+    pub(crate) refused: BTreeSet<PortKey>,
+    /// What ports were last set to.
+    params: BTreeMap<PortKey, Wanted>,
+    /// What is in the switches' forwarding tables, by GUID.
+    tables: BTreeMap<u64, Programmed>,
+}
+
+#[derive(Debug, Default)]
+struct Programmed {
+    /// By block number; `None` where nothing was written yet.
+    blocks: Vec<Option<[u8; Tables::BLOCK]>>,
+    /// LinearFDBTop.
+    top: Option<u16>,
+}
+
+impl Memory {
+    /// Forgets what nodes that are gone, or that show signs of a reset, may have lost.
+    pub(crate) fn compare(&mut self, survey: &Survey) {
+        let present: BTreeMap<u64, &crate::survey::Found> =
+            survey.nodes.iter().filter(|found| !found.left_out).map(|found| (found.info.node_guid(), found)).collect();
+        let lids = &self.lids;
+        self.tables.retain(|guid, programmed| present.get(guid).is_some_and(|found| !was_reset(found, programmed, lids)));
+        self.params.retain(|(guid, port), _| {
+            let info = present.get(guid).and_then(|found| found.ports[usize::from(*port)]);
+            // A port in Initialize has gone down since it was set, and may have lost what it was set to.
+            info.is_some_and(|info| info.state() != Some(PortState::Init))
+        });
+    }
+
+    /// Remembers the LIDs of a snapshot.
+    pub(crate) fn keep_lids(&mut self, snapshot: &Snapshot) {
+        for (index, _) in snapshot.fabric.nodes().iter().enumerate() {
+            let node = NodeIndex(index as u32);
+            for (port, known) in (0..=u8::MAX).zip(snapshot.fabric.node_ports(node)) {
+                if let Some(lid) = known.lid {
+                    self.lids.insert(snapshot.key(PortRef::new(node, port)), lid);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a switch seems to have been reset between two sweeps: it lost its LID or the top of its table, or all its cables trained
+/// anew. (A switch that resets faster than sweeps follow each other is never seen to be away.)
+fn was_reset(found: &crate::survey::Found, programmed: &Programmed, lids: &BTreeMap<PortKey, Lid>) -> bool {
+    let lid_lost = found.ports[0].is_none_or(|info| lids.get(&(found.info.node_guid(), 0)).is_none_or(|lid| lid.get() != info.lid()));
+    let top_lost = programmed.top.is_some() && found.switch_info.map(|info| info.linear_fdb_top()) != programmed.top;
+    let mut cabled = found.ports[1..].iter().flatten().filter_map(PortInfo::state).filter(|&state| state != PortState::Down).peekable();
+    lid_lost || top_lost || cabled.peek().is_some() && cabled.all(|state| state == PortState::Init)
+}
+
+/// The order of writing. Each stage begins when every answer to the one before is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// LIDs and link parameters; new ports become ARMED, which carry no data yet.
+    Ports,
+    /// Forwarding tables.
+    Tables,
+    /// The LIDs up to which the tables count.
+    Tops,
+    /// Armed ports become ACTIVE: only now, when tables are there, data flows over them.
+    Activate,
+    Done,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    Port { at: PortRef, wanted: Wanted },
+    Block { switch: SwitchIndex, block: usize },
+    Top { switch: SwitchIndex },
+    Activate { at: PortRef },
+}
+
+/// Requests given to the exchange at a time: enough to fill any window, little enough to need no memory.
+const UNDER_WAY: usize = 1024;
+
+/// One round of writing.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) proven: Arc<Proven>,
+    stage: Stage,
+    jobs: std::vec::IntoIter<Job>,
+    asked: BTreeMap<RequestId, Job>,
+    switches: BTreeSet<SwitchIndex>,
+    pub(crate) written: Written,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Program {
+    /// Only proven tables can be written.
+    pub(crate) fn begin(config: &Config, survey: &Survey, memory: &Memory, snapshot: Snapshot, proven: Arc<Proven>) -> Self {
+        let mut program = Self {
+            snapshot,
+            proven,
+            stage: Stage::Ports,
+            jobs: Vec::new().into_iter(),
+            asked: BTreeMap::new(),
+            switches: BTreeSet::new(),
+            written: Written::default(),
+            findings: Vec::new(),
+        };
+        program.jobs = program.port_jobs(config, survey, memory).into_iter();
+        program
+    }
+
+    /// Goes on to the next stages as far as nothing is left to wait for; true when all is done.
+    pub(crate) fn advance(&mut self, survey: &Survey, memory: &Memory) -> bool {
+        while self.jobs.len() == 0 && self.asked.is_empty() && self.stage != Stage::Done {
+            let (stage, jobs) = match self.stage {
+                Stage::Ports => (Stage::Tables, self.block_jobs(memory)),
+                Stage::Tables => (Stage::Tops, self.top_jobs(survey, memory)),
+                Stage::Tops => (Stage::Activate, self.activate_jobs(survey)),
+                Stage::Activate | Stage::Done => (Stage::Done, Vec::new()),
+            };
+            self.stage = stage;
+            self.jobs = jobs.into_iter();
+        }
+        self.written.switches = self.switches.len();
+        self.stage == Stage::Done
+    }
+
+    /// Whether the addresses are written, and the forwarding tables not yet.
+    pub(crate) fn is_addressed(&self) -> bool {
+        self.stage == Stage::Ports && self.jobs.len() == 0 && self.asked.is_empty()
+    }
+
+    fn port_jobs(&self, config: &Config, survey: &Survey, memory: &Memory) -> Vec<Job> {
+        let fabric = &self.snapshot.fabric;
+        let sm_lid = self.sm_lid();
+        let mut jobs = Vec::new();
+        for (index, node) in fabric.nodes().iter().enumerate() {
+            let node_index = NodeIndex(index as u32);
+            for (number, port) in (0..=node.num_ports).zip(fabric.node_ports(node_index)) {
+                let own = node.kind == NodeKind::Switch && number == 0;
+                if !own && port.peer.is_none() {
+                    continue;
+                }
+                let at = PortRef::new(node_index, number);
+                let Some(info) = self.info(survey, at) else { continue };
+                let wanted = Wanted::of(config, survey, &self.snapshot, at, sm_lid);
+                let lost = wanted.lid().is_some_and(|lid| lid != info.lid() || info.master_sm_lid() != sm_lid);
+                let fresh = !own && info.state() == Some(PortState::Init);
+                if fresh || lost || memory.params.get(&self.snapshot.key(at)) != Some(&wanted) {
+                    jobs.push(Job::Port { at, wanted });
+                }
+            }
+        }
+        jobs
+    }
+
+    fn block_jobs(&self, memory: &Memory) -> Vec<Job> {
+        let tables = self.proven.tables();
+        let mut jobs = Vec::new();
+        // Block by block over all switches, so that no switch has to take many at once.
+        for block in 0..tables.row_len() / Tables::BLOCK {
+            for number in 0..self.snapshot.fabric.switch_count() {
+                let switch = SwitchIndex(number as u32);
+                let programmed = memory.tables.get(&self.snapshot.fabric.switch(switch).guid.0);
+                let there = programmed.and_then(|programmed| programmed.blocks.get(block)?.as_ref());
+                if there.is_none_or(|there| there != self.block(switch, block)) {
+                    jobs.push(Job::Block { switch, block });
+                }
+            }
+        }
+        jobs
+    }
+
+    fn top_jobs(&self, survey: &Survey, memory: &Memory) -> Vec<Job> {
+        let fabric = &self.snapshot.fabric;
+        let Some(top) = fabric.top_lid() else { return Vec::new() };
+        let stale = |&switch: &SwitchIndex| {
+            let programmed = memory.tables.get(&fabric.switch(switch).guid.0).and_then(|programmed| programmed.top);
+            let found = self.snapshot.found(survey, fabric.switches()[switch.index()]).switch_info;
+            programmed != Some(top.get()) || found.map(|info| info.linear_fdb_top()) != Some(top.get())
+        };
+        (0..fabric.switch_count() as u32).map(SwitchIndex).filter(stale).map(|switch| Job::Top { switch }).collect()
+    }
+
+    fn activate_jobs(&self, survey: &Survey) -> Vec<Job> {
+        let fabric = &self.snapshot.fabric;
+        let mut jobs = Vec::new();
+        for index in 0..fabric.nodes().len() {
+            let node = NodeIndex(index as u32);
+            for (number, port) in (0..=u8::MAX).zip(fabric.node_ports(node)) {
+                let at = PortRef::new(node, number);
+                let armed = self.info(survey, at).is_some_and(|info| info.state() == Some(PortState::Armed));
+                if port.peer.is_some() && armed {
+                    jobs.push(Job::Activate { at });
+                }
+            }
+        }
+        jobs
+    }
+
+    /// Hands out requests.
+    pub(crate) fn feed(&mut self, exchange: &mut Exchange, survey: &Survey, memory: &Memory) {
+        while exchange.outstanding() < UNDER_WAY {
+            let Some(job) = self.jobs.next() else { return };
+            let Some((at, attribute, modifier, data)) = self.request(job, survey, memory) else { continue };
+            let found = self.snapshot.found(survey, at.node);
+            let mut mad = Mad::directed(&found.path(at.port), Method::SET, attribute, modifier);
+            mad.set_smp_data(&data);
+            let id = exchange.ask(found.info.node_guid(), Envelope { address: Address::Directed, mad });
+            self.asked.insert(id, job);
+        }
+    }
+
+    fn request(&self, job: Job, survey: &Survey, memory: &Memory) -> Option<(PortRef, AttributeId, u32, [u8; 64])> {
+        Some(match job {
+            Job::Port { at, wanted } => {
+                let mut info = self.info(survey, at)?;
+                let fresh = info.state() == Some(PortState::Init);
+                let is_switch = self.snapshot.fabric.node(at.node).kind == NodeKind::Switch;
+                wanted.apply(&mut info);
+                if fresh && (!is_switch || at.port != 0) {
+                    info.set_port_state(PortState::Armed as u8);
+                }
+                // A host that this subnet manager has not met must register its groups and services again (IBA 14.4.11).
+                if !is_switch && !memory.params.contains_key(&self.snapshot.key(at)) {
+                    info.set_client_reregister(true);
+                }
+                (at, PortInfo::ID, u32::from(at.port), *info.bytes())
+            }
+            Job::Activate { at } => {
+                let mut info = self.info(survey, at)?;
+                info.set_port_state(PortState::Active as u8);
+                info.set_port_physical_state(0);
+                info.set_client_reregister(false);
+                (at, PortInfo::ID, u32::from(at.port), *info.bytes())
+            }
+            Job::Block { switch, block } => (self.at(switch), LinearForwardingTable::ID, block as u32, *self.block(switch, block)),
+            Job::Top { switch } => {
+                let mut info = self.snapshot.found(survey, self.at(switch).node).switch_info?;
+                info.set_linear_fdb_top(self.snapshot.fabric.top_lid()?.get());
+                info.set_life_time_value(PACKET_LIFE_TIME);
+                info.set_port_state_change(false); // a 1 would clear the bit; changes since the sweep must stay visible
+                (self.at(switch), SwitchInfo::ID, 0, *info.bytes())
+            }
+        })
+    }
+
+    /// Takes the answer to one of our requests; false if the request was not ours.
+    pub(crate) fn answer(&mut self, survey: &mut Survey, memory: &mut Memory, id: RequestId, mad: &Mad) -> bool {
+        let Some(job) = self.asked.remove(&id) else { return false };
+        if mad.status() != Status::OK {
+            let (at, attribute) = self.place(job);
+            self.find(survey, at, Problem::Refused(attribute, mad.status()));
+            return true;
+        }
+        match job {
+            Job::Port { at, wanted } => self.port_set(survey, memory, at, wanted, mad.attribute()),
+            Job::Activate { at } => {
+                let info: PortInfo = mad.attribute();
+                self.remember_info(survey, at, info);
+                if info.state() == Some(PortState::Active) {
+                    self.written.activated += 1;
+                } else {
+                    self.find(survey, at, Problem::StateRefused("ACTIVE"));
+                }
+            }
+            Job::Block { switch, block } => {
+                if mad.smp_data() == *self.block(switch, block) {
+                    let blocks = &mut memory.tables.entry(self.snapshot.fabric.switch(switch).guid.0).or_default().blocks;
+                    blocks.resize(blocks.len().max(block + 1), None);
+                    blocks[block] = Some(mad.smp_data());
+                    self.written.lft_blocks += 1;
+                    self.switches.insert(switch);
+                } else {
+                    self.find(survey, self.at(switch), Problem::TableDiffers(block as u32));
+                }
+            }
+            Job::Top { switch } => {
+                let top = mad.attribute::<SwitchInfo>().linear_fdb_top();
+                memory.tables.entry(self.snapshot.fabric.switch(switch).guid.0).or_default().top = Some(top);
+                if Some(top) != self.snapshot.fabric.top_lid().map(Lid::get) {
+                    self.find(survey, self.at(switch), Problem::TopRefused(top));
+                }
+            }
+        }
+        true
+    }
+
+    fn port_set(&mut self, survey: &mut Survey, memory: &mut Memory, at: PortRef, wanted: Wanted, info: PortInfo) {
+        let key = self.snapshot.key(at);
+        self.written.ports += 1;
+        self.remember_info(survey, at, info);
+        if let Some(lid) = wanted.lid().filter(|&lid| lid != info.lid()) {
+            memory.refused.insert(key);
+            self.find(survey, at, Problem::LidRefused(lid));
+            return;
+        }
+        memory.params.insert(key, wanted);
+        if at.port != 0 && info.state() == Some(PortState::Init) {
+            self.find(survey, at, Problem::StateRefused("ARMED"));
+        }
+    }
+
+    /// Takes the news that one of our requests got no answer; false if the request was not ours.
+    pub(crate) fn no_answer(&mut self, survey: &Survey, memory: &mut Memory, id: RequestId) -> bool {
+        let Some(job) = self.asked.remove(&id) else { return false };
+        let (at, attribute) = self.place(job);
+        // Whether it was written is not known.
+        match job {
+            Job::Port { at, .. } | Job::Activate { at } => {
+                memory.params.remove(&self.snapshot.key(at));
+            }
+            Job::Block { switch, .. } | Job::Top { switch } => {
+                memory.tables.remove(&self.snapshot.fabric.switch(switch).guid.0);
+            }
+        }
+        self.find(survey, at, Problem::NoAnswer(attribute));
+        true
+    }
+
+    fn place(&self, job: Job) -> (PortRef, AttributeId) {
+        match job {
+            Job::Port { at, .. } | Job::Activate { at } => (at, PortInfo::ID),
+            Job::Block { switch, .. } => (self.at(switch), LinearForwardingTable::ID),
+            Job::Top { switch } => (self.at(switch), SwitchInfo::ID),
+        }
+    }
+
+    fn find(&mut self, survey: &Survey, at: PortRef, problem: Problem) {
+        let place = self.snapshot.found(survey, at.node).place(Some(at.port));
+        self.findings.push(Finding { place, problem });
+    }
+
+    fn at(&self, switch: SwitchIndex) -> PortRef {
+        PortRef::new(self.snapshot.fabric.switches()[switch.index()], 0)
+    }
+
+    fn block(&self, switch: SwitchIndex, block: usize) -> &[u8; Tables::BLOCK] {
+        let row = self.proven.tables().row(switch);
+        row[block * Tables::BLOCK..].first_chunk().expect("a row is whole blocks")
+    }
+
+    fn info(&self, survey: &Survey, at: PortRef) -> Option<PortInfo> {
+        self.snapshot.found(survey, at.node).ports[usize::from(at.port)]
+    }
+
+    fn remember_info(&self, survey: &mut Survey, at: PortRef, info: PortInfo) {
+        survey.nodes[self.snapshot.found[at.node.index()]].ports[usize::from(at.port)] = Some(info);
+    }
+
+    /// This subnet manager's own LID; 0 without a cable.
+    pub(crate) fn sm_lid(&self) -> u16 {
+        self.snapshot.fabric.port(self.snapshot.local).and_then(|port| port.lid).map_or(0, Lid::get)
+    }
+}
+
+/// SwitchInfo's LifeTimeValue: OpenSM's default `packet_life_time`.
+const PACKET_LIFE_TIME: u8 = 0x12;

@@ -1,0 +1,310 @@
+//! Discovery: who is there, from the local port outward by directed routes, with many questions under way.
+
+use crate::event::{Finding, Place, Problem};
+use heddle_mad::exchange::{Exchange, RequestId};
+use heddle_mad::transport::{Address, Envelope};
+use heddle_mad::wire::{
+    Attribute, AttributeId, CapabilityMask, Mad, Method, NodeDescription, NodeInfo, NodeType, Path, PortInfo, PortState, SmInfo, SmState,
+    Status, SwitchInfo,
+};
+use std::collections::BTreeMap;
+
+/// A node as found.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) info: NodeInfo,
+    pub(crate) description: String,
+    pub(crate) switch_info: Option<SwitchInfo>,
+    /// By port number.
+    pub(crate) ports: Vec<Option<PortInfo>>,
+    /// How to reach it: a switch by any path; a host's port by the path that leads to this very port.
+    paths: BTreeMap<u8, Path>,
+    /// Set when the node cannot be part of this sweep's fabric.
+    pub(crate) left_out: bool,
+}
+
+impl Found {
+    pub(crate) fn is_switch(&self) -> bool {
+        self.info.kind() == Some(NodeType::Switch)
+    }
+
+    /// The path to ask about `port`: on a host the one that ends there, if there is one.
+    pub(crate) fn path(&self, port: u8) -> Path {
+        let own = if self.is_switch() { None } else { self.paths.get(&port) };
+        *own.or_else(|| self.paths.values().next()).expect("a node is found by a path")
+    }
+
+    pub(crate) fn place(&self, port: Option<u8>) -> Place {
+        Place::new(self.description.trim_end(), self.info.node_guid(), port, &self.path(port.unwrap_or(0)))
+    }
+}
+
+/// A question under way.
+#[derive(Clone, Copy, Debug)]
+enum Question {
+    /// Who is at the end of this path, behind `from` (a node and its port)?
+    Who {
+        from: Option<(usize, u8)>,
+        path: Path,
+    },
+    Description(usize),
+    Switch(usize),
+    ClearChange(usize),
+    Port(usize, u8),
+    OtherSm(usize, u8),
+}
+
+/// What has been found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// In order of discovery; the first is the local node.
+    pub(crate) nodes: Vec<Found>,
+    by_guid: BTreeMap<u64, usize>,
+    /// Both directions of every cable.
+    pub(crate) cables: BTreeMap<(usize, u8), (usize, u8)>,
+    /// Ports whose link is up but behind which nobody answered, with the path to ask again.
+    pub(crate) silent: Vec<(usize, u8)>,
+    pub(crate) findings: Vec<Finding>,
+    /// Whether something was left out that only a new sweep can find.
+    pub(crate) incomplete: bool,
+    pub(crate) other_master: Option<Finding>,
+    asked: BTreeMap<RequestId, Question>,
+    read_only: bool,
+}
+
+/// The key of a node that is not known yet, for the exchange's window: questions into the dark wait for nobody in particular.
+const UNKNOWN: u64 = 0;
+
+impl Survey {
+    pub(crate) fn begin(exchange: &mut Exchange, read_only: bool) -> Self {
+        let mut survey = Self { read_only, ..Self::default() };
+        survey.ask_who(exchange, None, Path::local());
+        survey
+    }
+
+    /// Whether every question has ended.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.asked.is_empty()
+    }
+
+    /// Takes the answer to one of our questions; false if the question was not ours.
+    pub(crate) fn answer(&mut self, exchange: &mut Exchange, id: RequestId, mad: &Mad) -> bool {
+        let Some(question) = self.asked.remove(&id) else { return false };
+        if mad.status() != Status::OK {
+            self.refused(question, mad.attribute_id(), mad.status());
+            return true;
+        }
+        match question {
+            Question::Who { from, path } => self.who(exchange, from, path, mad.attribute()),
+            Question::Description(node) => {
+                self.nodes[node].description = mad.attribute::<NodeDescription>().to_string();
+            }
+            Question::Switch(node) => self.switch(exchange, node, mad.attribute()),
+            Question::ClearChange(node) => self.ask_ports(exchange, node),
+            Question::Port(node, port) => self.port(exchange, node, port, mad.attribute()),
+            Question::OtherSm(node, port) => self.other_sm(node, port, &mad.attribute()),
+        }
+        true
+    }
+
+    /// Takes the news that one of our questions got no answer; false if the question was not ours.
+    pub(crate) fn no_answer(&mut self, exchange: &mut Exchange, id: RequestId) -> bool {
+        let Some(question) = self.asked.remove(&id) else { return false };
+        match question {
+            Question::Who { from: Some((node, port)), .. } => {
+                self.silent.push((node, port));
+                self.find(node, Some(port), Problem::NobodyBehind);
+            }
+            // Nothing is known but that the local node is silent; the manager sees it from the lack of nodes.
+            Question::Who { from: None, .. } => {}
+            // A description is good to have; its lack does not keep a node out.
+            Question::Description(node) => self.find(node, None, Problem::NoAnswer(NodeDescription::ID)),
+            Question::Switch(node) => self.leave_out(node, None, Problem::NoAnswer(SwitchInfo::ID)),
+            // The ports can be read all the same: the change bit then brings one sweep more.
+            Question::ClearChange(node) => self.ask_ports(exchange, node),
+            Question::Port(node, port) => self.port_unknown(node, port, Problem::NoAnswer(PortInfo::ID)),
+            Question::OtherSm(..) => {}
+        }
+        true
+    }
+
+    fn refused(&mut self, question: Question, attribute: AttributeId, status: Status) {
+        let problem = Problem::Refused(attribute, status);
+        match question {
+            Question::Who { from: Some((node, port)), .. } => {
+                self.silent.push((node, port));
+                self.find(node, Some(port), problem);
+            }
+            Question::Who { from: None, .. } | Question::OtherSm(..) => {}
+            Question::Description(node) | Question::ClearChange(node) => self.find(node, None, problem),
+            Question::Switch(node) => self.leave_out(node, None, problem),
+            Question::Port(node, port) => self.port_unknown(node, port, problem),
+        }
+    }
+
+    fn who(&mut self, exchange: &mut Exchange, from: Option<(usize, u8)>, path: Path, info: NodeInfo) {
+        let port = info.local_port_num();
+        let kind = info.kind();
+        let nonsense = if kind.is_none() {
+            Some(format!("node type {}", info.node_type()))
+        } else if info.num_ports() == 0 || info.num_ports() == 255 {
+            Some(format!("{} ports", info.num_ports()))
+        } else if port > info.num_ports() || (port == 0 && kind != Some(NodeType::Switch)) || (port == 0 && from.is_some()) {
+            Some(format!("asked by port {port}, and it has ports 1 to {}", info.num_ports()))
+        } else if info.node_guid() == 0 {
+            Some("node GUID 0".to_owned())
+        } else {
+            None
+        };
+        if let Some(why) = nonsense {
+            if let Some((node, port)) = from {
+                self.incomplete = true;
+                self.find(node, Some(port), Problem::Nonsense(NodeInfo::ID, format!("behind this port is a node with {why}")));
+            }
+            return;
+        }
+        let known = self.by_guid.get(&info.node_guid()).copied();
+        if let (Some(node), Some(from)) = (known, from) {
+            let contradicts = self.nodes[node].info.num_ports() != info.num_ports()
+                || self.nodes[node].info.node_type() != info.node_type()
+                || self.cables.get(&(node, port)).is_some_and(|&other| other != from);
+            if contradicts {
+                let other = self.nodes[node].place(None).to_string();
+                let place = Place::new("?", info.node_guid(), Some(port), &path);
+                self.findings.push(Finding { place, problem: Problem::DuplicateGuid(other) });
+                return;
+            }
+        }
+        if let Some(from) = from.filter(|&(node, out)| known == Some(node) && port == out) {
+            self.find(from.0, Some(port), Problem::SelfLink);
+            return;
+        }
+        let node = known.unwrap_or_else(|| self.meet(exchange, info, path));
+        if let Some(from) = from {
+            self.cables.insert(from, (node, port));
+            self.cables.insert((node, port), from);
+        }
+        if self.nodes[node].is_switch() {
+            return;
+        }
+        self.nodes[node].paths.entry(port).or_insert(path);
+        if self.nodes[node].ports[usize::from(port)].is_none() {
+            self.ask(exchange, Question::Port(node, port));
+        }
+    }
+
+    fn meet(&mut self, exchange: &mut Exchange, info: NodeInfo, path: Path) -> usize {
+        let node = self.nodes.len();
+        self.by_guid.insert(info.node_guid(), node);
+        self.nodes.push(Found {
+            info,
+            description: String::new(),
+            switch_info: None,
+            ports: vec![None; usize::from(info.num_ports()) + 1],
+            paths: BTreeMap::from([(info.local_port_num(), path)]),
+            left_out: false,
+        });
+        self.ask(exchange, Question::Description(node));
+        if self.nodes[node].is_switch() {
+            self.ask(exchange, Question::Switch(node));
+        }
+        node
+    }
+
+    fn switch(&mut self, exchange: &mut Exchange, node: usize, mut info: SwitchInfo) {
+        self.nodes[node].switch_info = Some(info);
+        if info.port_state_change() && !self.read_only {
+            // Cleared before the ports are read: a change from now on sets it again and is not lost (C14-24.2.1 has it cleared by
+            // writing 1).
+            info.set_port_state_change(true);
+            self.nodes[node].switch_info = Some(info);
+            self.ask(exchange, Question::ClearChange(node));
+        } else {
+            self.ask_ports(exchange, node);
+        }
+    }
+
+    fn ask_ports(&mut self, exchange: &mut Exchange, node: usize) {
+        for port in 0..=self.nodes[node].info.num_ports() {
+            self.ask(exchange, Question::Port(node, port));
+        }
+    }
+
+    fn port(&mut self, exchange: &mut Exchange, node: usize, port: u8, info: PortInfo) {
+        let state = info.state();
+        if state.is_none() {
+            let why = format!("port state {}", info.port_state());
+            self.port_unknown(node, port, Problem::Nonsense(PortInfo::ID, why));
+            return;
+        }
+        self.nodes[node].ports[usize::from(port)] = Some(info);
+        let up = matches!(state, Some(PortState::Init | PortState::Armed | PortState::Active));
+        let cabled = port != 0 || !self.nodes[node].is_switch();
+        let forwards = self.nodes[node].is_switch() || node == 0;
+        if cabled && up && forwards && !self.cables.contains_key(&(node, port)) {
+            match self.nodes[node].path(port).then(port) {
+                Some(path) => self.ask_who(exchange, Some((node, port)), path),
+                None => self.find(node, Some(port), Problem::TooFar),
+            }
+        }
+        if node != 0 && info.capabilities().contains(CapabilityMask::SM) {
+            self.ask(exchange, Question::OtherSm(node, port));
+        }
+    }
+
+    fn other_sm(&mut self, node: usize, port: u8, info: &SmInfo) {
+        if info.state() == Some(SmState::Master) {
+            let problem = Problem::OtherMaster(info.priority());
+            self.other_master = Some(Finding { place: self.nodes[node].place(Some(port)), problem });
+        }
+    }
+
+    /// A port of which nothing is known: fatal where the node is addressed by it, else the cable in it is left out.
+    fn port_unknown(&mut self, node: usize, port: u8, problem: Problem) {
+        if port == 0 || !self.nodes[node].is_switch() {
+            self.leave_out(node, Some(port), problem);
+        } else {
+            self.find(node, Some(port), problem);
+        }
+    }
+
+    pub(crate) fn leave_out(&mut self, node: usize, port: Option<u8>, problem: Problem) {
+        self.nodes[node].left_out = true;
+        self.incomplete = true;
+        self.find(node, port, problem);
+    }
+
+    fn find(&mut self, node: usize, port: Option<u8>, problem: Problem) {
+        let place = self.nodes[node].place(port);
+        self.findings.push(Finding { place, problem });
+    }
+
+    fn ask_who(&mut self, exchange: &mut Exchange, from: Option<(usize, u8)>, path: Path) {
+        let mad = Mad::directed(&path, Method::GET, NodeInfo::ID, 0);
+        let key = from.map_or(UNKNOWN, |(node, port)| self.nodes[node].info.node_guid() ^ u64::from(port) << 56);
+        let id = exchange.ask(key, Envelope { address: Address::Directed, mad });
+        self.asked.insert(id, Question::Who { from, path });
+    }
+
+    fn ask(&mut self, exchange: &mut Exchange, question: Question) {
+        let (node, port, attribute) = match question {
+            Question::Description(node) => (node, 0, NodeDescription::ID),
+            Question::Switch(node) | Question::ClearChange(node) => (node, 0, SwitchInfo::ID),
+            Question::Port(node, port) => (node, port, PortInfo::ID),
+            Question::OtherSm(node, port) => (node, port, SmInfo::ID),
+            Question::Who { .. } => unreachable!("asked by ask_who, which knows the path"),
+        };
+        let (method, modifier) = match question {
+            Question::ClearChange(_) => (Method::SET, 0),
+            Question::Port(..) => (Method::GET, u32::from(port)),
+            _ => (Method::GET, 0),
+        };
+        let found = &self.nodes[node];
+        let mut mad = Mad::directed(&found.path(port), method, attribute, modifier);
+        if let (Question::ClearChange(_), Some(info)) = (question, found.switch_info) {
+            mad.set_smp_data(info.bytes());
+        }
+        let key = found.info.node_guid();
+        self.asked.insert(exchange.ask(key, Envelope { address: Address::Directed, mad }), question);
+    }
+}
