@@ -1,4 +1,4 @@
-//! Route computation on 3-level trees: `cargo bench -p heddle-engines`.
+//! Route computation on 3-level trees, without and with the proof: `cargo bench -p heddle-engines`.
 #![allow(missing_docs, reason = "criterion's macros")]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -14,6 +14,13 @@ fn trees(criterion: &mut Criterion) {
         for engine in Engine::ALL {
             group.bench_with_input(BenchmarkId::new(engine.name(), format!("clos3:{k}")), &fabric, |bencher, fabric| {
                 bencher.iter(|| route(engine, fabric).unwrap());
+            });
+            group.bench_with_input(BenchmarkId::new(format!("{engine} and verify"), format!("clos3:{k}")), &fabric, |bencher, fabric| {
+                bencher.iter(|| {
+                    let tables = route(engine, fabric).unwrap();
+                    assert!(heddle_verify::verify(fabric, &tables).connected());
+                    tables
+                });
             });
         }
     }
