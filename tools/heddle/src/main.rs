@@ -7,14 +7,20 @@
 //! - exit status 2: bad usage, bad input, or something failed.
 #![forbid(unsafe_code)]
 
+mod attach;
 mod chain;
 mod convert;
+mod discover;
 mod engines;
 mod fabric;
 mod generate;
+mod live;
+mod narrate;
 mod out;
 mod progress;
 mod route;
+mod script;
+mod sm;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -43,12 +49,15 @@ const AFTER_HELP: &str = "\
 Exit status: 0 fine; 1 a finding (not free of deadlock, unreachable, not routable); 2 bad usage, bad input or a failure.
 
 Try it without hardware:
+  heddle sm --emulate gen:clos2:8 --once
   heddle route gen:torus:4x4,hosts=2 --engine min-hop,up-down
 
 `heddle COMMAND --help` has examples for each command and explains what FABRIC can be.";
 
 #[derive(Subcommand)]
 enum Command {
+    Sm(sm::Arguments),
+    Discover(discover::Arguments),
     Route(route::Arguments),
     Verify(verify::Arguments),
     Generate(generate::Arguments),
@@ -60,6 +69,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = Out::new();
     let result = match cli.command {
+        Command::Sm(arguments) => arguments.run(&mut out),
+        Command::Discover(arguments) => arguments.run(&mut out),
         Command::Route(arguments) => arguments.run(&mut out),
         Command::Verify(arguments) => arguments.run(&mut out),
         Command::Generate(arguments) => arguments.run(&mut out),

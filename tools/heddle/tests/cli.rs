@@ -55,7 +55,7 @@ fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
-const COMMANDS: [&str; 5] = ["route", "verify", "generate", "convert", "engines"];
+const COMMANDS: [&str; 7] = ["sm", "discover", "route", "verify", "generate", "convert", "engines"];
 
 #[test]
 fn help_lists_every_command() {
@@ -86,6 +86,8 @@ fn usage_errors_suggest_what_was_meant() {
     assert_fails(&heddle("rout gen:ring:4"), &["rout", "'route'"]);
     assert_fails(&heddle("route clos2:8 --engine up-down"), &["cannot read clos2:8", "gen:clos2:8"]);
     assert_fails(&heddle("route gen:ring:4"), &["--engine"]);
+    assert_fails(&heddle("sm --ibsim x --emulate gen:ring:4"), &["cannot be used with"]);
+    assert_fails(&heddle("sm --events x"), &["--emulate"]);
 }
 
 #[test]
@@ -224,7 +226,7 @@ fn a_folder_that_cannot_be_written_gets_nothing() {
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
-    for line in ["generate clos2:36", "convert gen:clos2:36 --to json", "route --help"] {
+    for line in ["generate clos2:36", "convert gen:clos2:36 --to json", "sm --emulate gen:clos2:8 --once", "route --help"] {
         let mut child =
             Command::new(HEDDLE).args(line.split(' ')).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
@@ -271,4 +273,88 @@ fn engines_are_described() {
     for word in ["min-hop\n", "up-down\n", "needs", "guarantees", "VLs", "cost"] {
         assert!(stdout(&output).contains(word), "{word}");
     }
+}
+
+#[test]
+fn sm_on_the_emulator_reacts_to_a_script() {
+    let output = run(&["sm", "--emulate", "gen:clos2:8", "--events", "2s cut leaf-0:5; 4s restore leaf-0:5"]);
+    assert_status(&output, 0);
+    let text = stdout(&output);
+    // In this order: up, the cut, its trap, one cable less, up, the restoration, all cables again, up.
+    let mut rest = text.as_str();
+    for expected in [
+        "[0.000 s] sweep: start",
+        "found 12 switches, 32 hosts, 64 cables",
+        "routed by up-down",
+        "proof: every LID is reached",
+        "SUBNET UP",
+        "[2.000 s] --- the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\" breaks",
+        "sweep: trap 128",
+        "found 12 switches, 32 hosts, 63 cables",
+        "proof:",
+        "written:",
+        "SUBNET UP",
+        "[4.000 s] --- the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\" is whole again",
+        "sweep: trap 128",
+        "found 12 switches, 32 hosts, 64 cables",
+        "SUBNET UP",
+    ] {
+        let Some(at) = rest.find(expected) else { panic!("no \"{expected}\" in the rest of:\n{text}") };
+        rest = &rest[at + expected.len()..];
+    }
+}
+
+#[test]
+fn sm_tells_why_it_cannot_route() {
+    let folder = tempfile::tempdir().unwrap();
+    let dump = folder.path().join("dump");
+    let output = run(&["sm", "--emulate", "gen:ring:6", "--engine", "min-hop", "--once", "--dump", dump.to_str().unwrap()]);
+    assert_status(&output, 1);
+    assert!(stdout(&output).contains("min-hop refused") && stdout(&output).contains("NOT ROUTED"), "{}", stdout(&output));
+    assert!(!dump.exists());
+    let output = run(&["sm", "--emulate", "gen:ring:6", "--engine", "min-hop,up-down", "--once", "--dump", dump.to_str().unwrap()]);
+    assert_status(&output, 0);
+    assert_eq!(entries(&dump), ["opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs", "opensm.mcfdbs"]);
+}
+
+#[test]
+fn sm_wants_a_script_that_makes_sense() {
+    let sm = |events| run(&["sm", "--emulate", "gen:clos2:8", "--events", events]);
+    assert_fails(&sm("2s cut leaf-9:5"), &["line 1, column 8", "leaf-0"]);
+    assert_fails(&sm("2s explode leaf-0"), &["column 4", "explode"]);
+    assert_fails(&sm("@/nonexistent/script"), &["/nonexistent/script"]);
+    assert_fails(&heddle("sm --emulate gen:ring:4 --node nobody"), &["nobody"]);
+    assert_fails(&heddle("sm --emulate gen:ring:4 --node switch-0:1"), &["switch-0"]);
+}
+
+#[test]
+fn discover_gives_a_dump_that_can_be_routed() {
+    let dump = heddle("discover --emulate gen:clos2:8 --node spine-0");
+    assert_status(&dump, 0);
+    let json = with_input(&["route", "-", "--engine", "up-down", "--json"], &dump.stdout);
+    assert_status(&json, 0);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["switches"], 12);
+    assert_eq!(json["endports"], 44);
+}
+
+#[test]
+fn an_absent_simulator_is_a_failure() {
+    for command in ["sm", "discover"] {
+        let output = run(&[command, "--ibsim", "heddle-test-nobody-listens"]);
+        assert_fails(&output, &["heddle-test-nobody-listens"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_subnet_manager() {
+    use std::io::{BufRead, BufReader};
+    let mut child = Command::new(HEDDLE).args(["sm", "--emulate", "gen:ring:4"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("SUBNET UP")), "it comes up, and goes on");
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert!(lines.any(|line| line.contains("stopped")), "it says that it stops");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

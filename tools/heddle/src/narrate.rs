@@ -1,0 +1,119 @@
+//! What the subnet manager does, told to a person.
+
+use crate::fabric;
+use crate::out::Out;
+use heddle_fabric::{Fabric, Tables};
+use heddle_mad::Time;
+use heddle_sm::{Event, Finding, Found, Written};
+use heddle_verify::Proven;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// Tells events, each with its time since the start.
+pub(crate) struct Narrator<'a> {
+    out: &'a mut Out,
+    start: Time,
+    size: Option<String>,
+    /// What was told last of what the sweeps find, and of what goes wrong while writing.
+    found: BTreeSet<Finding>,
+    unwritten: BTreeSet<Finding>,
+    /// The tables that were told of last.
+    tables: Option<Arc<Tables>>,
+}
+
+impl<'a> Narrator<'a> {
+    pub(crate) fn new(out: &'a mut Out, start: Time) -> Self {
+        Self { out, start, size: None, found: BTreeSet::new(), unwritten: BTreeSet::new(), tables: None }
+    }
+
+    /// A line of its own.
+    pub(crate) fn say(&mut self, now: Time, what: impl fmt::Display) -> anyhow::Result<()> {
+        let time = format!("[{:.3} s]", now.since(self.start).as_secs_f64());
+        self.out.line(format_args!("{time:>12} {what}"))
+    }
+
+    pub(crate) fn tell(&mut self, now: Time, event: &Event) -> anyhow::Result<()> {
+        match event {
+            Event::SweepBegan(why) => self.say(now, format_args!("sweep: {why}")),
+            Event::Found(found) => self.found(now, found),
+            Event::Refused { engine, why } => self.say(now, format_args!("{engine} refused: {}", indent(why))),
+            Event::Routed(proven) => self.routed(now, proven),
+            Event::NotRouted(why) => self.say(now, format_args!("NOT ROUTED: {why}; nothing is written")),
+            Event::Finding(finding) => self.say(now, format_args!("finding: {finding}")),
+            Event::Up { written, findings, .. } => self.up(now, *written, findings),
+            Event::Standby(finding) => self.say(now, format_args!("STANDBY: {finding}")),
+            Event::NoFabric => self.say(now, "NO FABRIC: the local port does not answer"),
+        }?;
+        self.out.flush()
+    }
+
+    fn found(&mut self, now: Time, found: &Found) -> anyhow::Result<()> {
+        let size = fabric::size(&found.fabric);
+        let before = self.size.replace(size.clone()).filter(|before| *before != size).map(|before| format!(" (before: {before})"));
+        let lids = if found.new_lids > 0 { format!("; LIDs: {} new", found.new_lids) } else { String::new() };
+        self.say(now, format_args!("found {size}{lids}{}", before.unwrap_or_default()))?;
+        let last = std::mem::replace(&mut self.found, found.findings.iter().cloned().collect());
+        self.findings(now, &last, &found.findings)
+    }
+
+    fn routed(&mut self, now: Time, proven: &Proven) -> anyhow::Result<()> {
+        if self.tables.replace(Arc::clone(proven.tables())).is_some_and(|before| before == *proven.tables()) {
+            return self.say(now, "routes and proof as before");
+        }
+        let engine = proven.tables().engine();
+        let tops = if engine == heddle_engines::Engine::UpDown.name() {
+            format!("; top switches: {}", tops(proven.fabric()))
+        } else {
+            String::new()
+        };
+        self.say(now, format_args!("routed by {engine}: {} LIDs{tops}", proven.report().lids))?;
+        self.say(now, format_args!("proof: {}", fabric::proof(proven)))
+    }
+
+    fn up(&mut self, now: Time, written: Written, findings: &[Finding]) -> anyhow::Result<()> {
+        let Written { lft_blocks, switches, ports, activated } = written;
+        if written != Written::default() {
+            self.say(
+                now,
+                format_args!(
+                    "written: {lft_blocks} forwarding-table blocks of 64 LIDs in {switches} switches, {ports} port settings; \
+                     {activated} ports became ACTIVE"
+                ),
+            )?;
+        }
+        let last = std::mem::replace(&mut self.unwritten, findings.iter().cloned().collect());
+        self.findings(now, &last, findings)?;
+        self.say(now, if written == Written::default() { "SUBNET UP, nothing had to be written" } else { "SUBNET UP" })
+    }
+
+    /// Those that were not told last time; the others are only counted.
+    fn findings(&mut self, now: Time, last: &BTreeSet<Finding>, findings: &[Finding]) -> anyhow::Result<()> {
+        const SHOWN: usize = 20;
+        let new: Vec<_> = findings.iter().filter(|finding| !last.contains(finding)).collect();
+        for finding in new.iter().take(SHOWN) {
+            self.say(now, format_args!("finding: {finding}"))?;
+        }
+        if new.len() > SHOWN {
+            self.say(now, format_args!("and {} findings more", new.len() - SHOWN))?;
+        }
+        let known = findings.len() - new.len();
+        if known > 0 {
+            self.say(now, format_args!("{known} findings as before"))?;
+        }
+        Ok(())
+    }
+}
+
+fn indent(text: &str) -> String {
+    text.replace('\n', "\n             ")
+}
+
+/// The switches that `up-down` takes as the top, by name.
+fn tops(fabric: &Fabric) -> String {
+    const NAMED: usize = 8;
+    let roots = heddle_engines::roots(fabric);
+    let names: Vec<_> = roots.iter().take(NAMED).map(|&root| format!("\"{}\"", fabric.switch(root).description)).collect();
+    let more = if roots.len() > NAMED { format!(" and {} more", roots.len() - NAMED) } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
