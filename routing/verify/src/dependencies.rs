@@ -1,6 +1,6 @@
 //! One pass over the tables: which channel depends on which.
 
-use crate::net::{Block, Column, NOWHERE, Net};
+use crate::net::{Block, Column, Hop, NOWHERE, Net};
 use heddle_fabric::Tables;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -39,8 +39,10 @@ pub(crate) fn collect(net: &Net<'_>, tables: &Tables) -> Found {
         for column in &some {
             mark_live(net, block, column, live);
             for switch in 0..net.switches() as u32 {
-                let set = if live[switch as usize] { &counted } else { &other };
-                take(net, block, switch, column, set);
+                if let Some(hop) = net.hops_of(switch).get(usize::from(block.port(switch, column))).filter(|hop| hop.peer != NOWHERE) {
+                    let set = if live[switch as usize] { &counted } else { &other };
+                    set.insert(*hop, block.port(hop.peer, column));
+                }
             }
             if !crate::reach::all_reach(net, block, column, fates) {
                 sound.store(false, Relaxed);
@@ -57,25 +59,16 @@ pub(crate) fn collect(net: &Net<'_>, tables: &Tables) -> Found {
 fn take_all(net: &Net<'_>, block: &Block, columns: &[Column], set: &SharedSet) -> bool {
     let mut sound = true;
     for switch in 0..net.switches() as u32 {
+        let (hops, row) = (net.hops_of(switch), block.row(switch));
         for column in columns {
-            sound &= take(net, block, switch, column, set) || column.owner == (switch, block.row(switch)[column.at]);
+            let port = row[usize::from(column.at) % Tables::BLOCK];
+            match hops.get(usize::from(port)) {
+                Some(hop) if hop.peer != NOWHERE => set.insert(*hop, block.port(hop.peer, column)),
+                _ => sound &= column.owner == (switch, port),
+            }
         }
     }
     sound
-}
-
-/// The dependency of a packet that leaves `switch` for this LID, if the entry leads to another switch; and whether it does.
-#[inline]
-fn take(net: &Net<'_>, block: &Block, switch: u32, column: &Column, set: &SharedSet) -> bool {
-    let Some(hop) = net.hops_of(switch).get(usize::from(block.row(switch)[column.at])) else { return false };
-    if hop.peer == NOWHERE {
-        return false;
-    }
-    let bit = u32::from(block.row(hop.peer)[column.at].wrapping_sub(1));
-    if bit / 64 < hop.words {
-        set.insert((hop.set + bit / 64) as usize, 1 << (bit % 64));
-    }
-    true
 }
 
 /// Marks the switches that carry packets to this LID from switches with hosts.
@@ -85,14 +78,14 @@ pub(crate) fn mark_live(net: &Net<'_>, block: &Block, column: &Column, live: &mu
     for &(source, _) in &net.host_switches {
         let mut at = Some(source.0);
         while let Some(switch) = at.filter(|&switch| !std::mem::replace(&mut live[switch as usize], true)) {
-            at = net.next(switch, block.row(switch)[column.at]);
+            at = net.next(switch, block.port(switch, column));
         }
     }
 }
 
 fn unowned(net: &Net<'_>, block: &Block, number: usize) -> u64 {
     let mut free = [true; Tables::BLOCK];
-    net.columns_of(number).iter().for_each(|column| free[column.at] = false);
+    net.columns_of(number).iter().for_each(|column| free[usize::from(column.at)] = false);
     free[0] &= number > 0; // 0 is no LID
     let used = |row: &[u8; Tables::BLOCK]| row.iter().zip(free).filter(|&(&port, free)| free && port != heddle_fabric::NO_PORT).count();
     if free.contains(&true) { (0..net.switches() as u32).map(|switch| used(block.row(switch)) as u64).sum() } else { 0 }
@@ -105,10 +98,15 @@ impl SharedSet {
         Self((0..words).map(|_| AtomicU64::new(0)).collect())
     }
 
-    fn insert(&self, word: usize, bit: u64) {
-        let word = &self.0[word];
-        if word.load(Relaxed) & bit == 0 {
-            word.fetch_or(bit, Relaxed);
+    /// Notes that packets that came by `hop` leave by `port`, if the switch there has that port.
+    #[inline]
+    fn insert(&self, hop: Hop, port: u8) {
+        let bit = u32::from(port.wrapping_sub(1));
+        if bit / 64 < hop.words {
+            let (word, bit) = (&self.0[(hop.set + bit / 64) as usize], 1 << (bit % 64));
+            if word.load(Relaxed) & bit == 0 {
+                word.fetch_or(bit, Relaxed);
+            }
         }
     }
 

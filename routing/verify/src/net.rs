@@ -22,7 +22,7 @@ pub(crate) struct Hop {
 pub(crate) struct Column {
     pub(crate) lid: Lid,
     /// Its place in the block.
-    pub(crate) at: usize,
+    pub(crate) at: u8,
     /// The owner's switch, and its port to the owner.
     pub(crate) owner: (u32, u8),
     pub(crate) counts_from_everywhere: bool,
@@ -62,7 +62,7 @@ impl<'a> Net<'a> {
             for lid in end.lids() {
                 columns[lid.index() / Tables::BLOCK].push(Column {
                     lid,
-                    at: lid.index() % Tables::BLOCK,
+                    at: (lid.index() % Tables::BLOCK) as u8,
                     owner: (end.switch.0, end.switch_port),
                     counts_from_everywhere: traffic::counts_from_everywhere(end),
                 });
@@ -127,5 +127,11 @@ impl Block {
 
     pub(crate) fn row(&self, switch: u32) -> &[u8; Tables::BLOCK] {
         &self.0[switch as usize]
+    }
+
+    /// The port by which a switch sends packets to a LID of this block.
+    #[inline]
+    pub(crate) fn port(&self, switch: u32, column: &Column) -> u8 {
+        self.0[switch as usize][usize::from(column.at) % Tables::BLOCK]
     }
 }

@@ -108,7 +108,7 @@ impl Trees {
         }
         self.count.copy_from_slice(&self.hosts);
         for &switch in self.order.iter().rev() {
-            let port = block.row(switch)[column.at];
+            let port = block.port(switch, column);
             if let Some(next) = net.next(switch, port) {
                 let count = self.count[switch as usize];
                 sums.load[net.first_channel(switch) + usize::from(port)] += u64::from(count);
@@ -126,7 +126,7 @@ impl Trees {
             }
             self.hops[at as usize] = LOST; // what comes by again while this holds goes in circles
             self.route.push(at);
-            let port = block.row(at)[column.at];
+            let port = block.port(at, column);
             match net.next(at, port) {
                 Some(next) => at = next,
                 None if column.owner == (at, port) => break UNKNOWN, // one before 0 hops

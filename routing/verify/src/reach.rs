@@ -38,7 +38,7 @@ fn fates(net: &Net<'_>, block: &Block, column: &Column, fates: &mut Fates) {
             }
             fates[at as usize] = Fate::Underway;
             route.push(at);
-            let port = block.row(at)[column.at];
+            let port = block.port(at, column);
             match net.next(at, port) {
                 Some(next) => at = next,
                 None if column.owner == (at, port) => break Fate::Delivered,
