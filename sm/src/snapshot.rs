@@ -3,7 +3,7 @@
 use crate::event::Problem;
 use crate::survey::Survey;
 use heddle_fabric::{Fabric, FabricBuilder, Guid, Lid, LidsExhausted, Link, LinkSpeed, LinkWidth, NodeIndex, NodeKind, NodeSpec, PortRef};
-use heddle_mad::wire::{self, NodeType, PortInfo};
+use heddle_mad::wire::{self, ExtendedPortInfo, NodeType, PortInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -73,7 +73,11 @@ impl Snapshot {
                 continue;
             }
             // Both directions of a cable are in the survey and agree: the second is the same cable again.
-            let _ = builder.connect(PortRef::new(a_node, a_port), PortRef::new(b_node, b_port), link(&info));
+            let _ = builder.connect(
+                PortRef::new(a_node, a_port),
+                PortRef::new(b_node, b_port),
+                link(&info, survey.nodes[a].extended.get(&a_port)),
+            );
         }
 
         let remembered: BTreeSet<Lid> =
@@ -140,7 +144,7 @@ fn leave_out_cut_off(survey: &mut Survey) {
     }
 }
 
-fn link(info: &PortInfo) -> Link {
+fn link(info: &PortInfo, extended: Option<&ExtendedPortInfo>) -> Link {
     let width = info.active_width().map(|width| match width {
         wire::LinkWidth::X1 => LinkWidth::X1,
         wire::LinkWidth::X2 => LinkWidth::X2,
@@ -148,7 +152,7 @@ fn link(info: &PortInfo) -> Link {
         wire::LinkWidth::X8 => LinkWidth::X8,
         wire::LinkWidth::X12 => LinkWidth::X12,
     });
-    let speed = info.active_speed().map(|speed| match speed {
+    let speed = extended.map_or(info.active_speed(), |extended| extended.active_speed(info)).map(|speed| match speed {
         wire::LinkSpeed::Sdr => LinkSpeed::Sdr,
         wire::LinkSpeed::Ddr => LinkSpeed::Ddr,
         wire::LinkSpeed::Qdr => LinkSpeed::Qdr,

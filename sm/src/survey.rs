@@ -4,8 +4,8 @@ use crate::event::{Finding, Place, Problem};
 use heddle_mad::exchange::{Exchange, RequestId};
 use heddle_mad::transport::{Address, Envelope};
 use heddle_mad::wire::{
-    Attribute, AttributeId, CapabilityMask, Mad, Method, NodeDescription, NodeInfo, NodeType, Path, PortInfo, PortState, SmInfo, SmState,
-    Status, SwitchInfo,
+    Attribute, AttributeId, CapabilityMask, ExtendedPortInfo, LinkSpeed, Mad, Method, NodeDescription, NodeInfo, NodeType, Path, PortInfo,
+    PortState, SmInfo, SmState, Status, SwitchInfo,
 };
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ pub(crate) struct Found {
     pub(crate) switch_info: Option<SwitchInfo>,
     /// By port number.
     pub(crate) ports: Vec<Option<PortInfo>>,
+    /// By port number, for the ports whose speed PortInfo does not tell for certain.
+    pub(crate) extended: BTreeMap<u8, ExtendedPortInfo>,
     /// How to reach it: a switch by any path; a host's port by the path that leads to this very port.
     paths: BTreeMap<u8, Path>,
     /// Set when the node cannot be part of this sweep's fabric.
@@ -51,6 +53,7 @@ enum Question {
     Switch(usize),
     ClearChange(usize),
     Port(usize, u8),
+    Extended(usize, u8),
     OtherSm(usize, u8),
 }
 
@@ -74,6 +77,9 @@ pub(crate) struct Survey {
 
 /// The key of a node that is not known yet, for the exchange's window: questions into the dark wait for nobody in particular.
 const UNKNOWN: u64 = 0;
+
+/// The vendor whose devices have links of FDR10 speed, and the attribute that tells them from QDR (as libibnetdisc asks it).
+const MELLANOX: u32 = 0x0002c9;
 
 impl Survey {
     pub(crate) fn begin(exchange: &mut Exchange, read_only: bool) -> Self {
@@ -102,6 +108,9 @@ impl Survey {
             Question::Switch(node) => self.switch(exchange, node, mad.attribute()),
             Question::ClearChange(node) => self.ask_ports(exchange, node),
             Question::Port(node, port) => self.port(exchange, node, port, mad.attribute()),
+            Question::Extended(node, port) => {
+                self.nodes[node].extended.insert(port, mad.attribute());
+            }
             Question::OtherSm(node, port) => self.other_sm(node, port, &mad.attribute()),
         }
         true
@@ -123,7 +132,8 @@ impl Survey {
             // The ports can be read all the same: the change bit then brings one sweep more.
             Question::ClearChange(node) => self.ask_ports(exchange, node),
             Question::Port(node, port) => self.port_unknown(node, port, Problem::NoAnswer(PortInfo::ID)),
-            Question::OtherSm(..) => {}
+            // Without it an FDR10 link is taken for QDR; nothing else depends on it.
+            Question::Extended(..) | Question::OtherSm(..) => {}
         }
         true
     }
@@ -135,7 +145,7 @@ impl Survey {
                 self.silent.push((node, port));
                 self.find(node, Some(port), problem);
             }
-            Question::Who { from: None, .. } | Question::OtherSm(..) => {}
+            Question::Who { from: None, .. } | Question::Extended(..) | Question::OtherSm(..) => {}
             Question::Description(node) | Question::ClearChange(node) => self.find(node, None, problem),
             Question::Switch(node) => self.leave_out(node, None, problem),
             Question::Port(node, port) => self.port_unknown(node, port, problem),
@@ -200,6 +210,7 @@ impl Survey {
             info,
             description: String::new(),
             switch_info: None,
+            extended: BTreeMap::new(),
             ports: vec![None; usize::from(info.num_ports()) + 1],
             paths: BTreeMap::from([(info.local_port_num(), path)]),
             left_out: false,
@@ -247,6 +258,9 @@ impl Survey {
                 None => self.find(node, Some(port), Problem::TooFar),
             }
         }
+        if up && info.active_speed() == Some(LinkSpeed::Qdr) && self.nodes[node].info.vendor_id() == MELLANOX {
+            self.ask(exchange, Question::Extended(node, port));
+        }
         if node != 0 && info.capabilities().contains(CapabilityMask::SM) {
             self.ask(exchange, Question::OtherSm(node, port));
         }
@@ -291,12 +305,13 @@ impl Survey {
             Question::Description(node) => (node, 0, NodeDescription::ID),
             Question::Switch(node) | Question::ClearChange(node) => (node, 0, SwitchInfo::ID),
             Question::Port(node, port) => (node, port, PortInfo::ID),
+            Question::Extended(node, port) => (node, port, ExtendedPortInfo::ID),
             Question::OtherSm(node, port) => (node, port, SmInfo::ID),
             Question::Who { .. } => unreachable!("asked by ask_who, which knows the path"),
         };
         let (method, modifier) = match question {
             Question::ClearChange(_) => (Method::SET, 0),
-            Question::Port(..) => (Method::GET, u32::from(port)),
+            Question::Port(..) | Question::Extended(..) => (Method::GET, u32::from(port)),
             _ => (Method::GET, 0),
         };
         let found = &self.nodes[node];

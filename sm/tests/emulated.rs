@@ -2,7 +2,7 @@
 
 use heddle_emulator::{Emulator, Event as Happening, Fault};
 use heddle_engines::Engine;
-use heddle_fabric::{Fabric, FabricBuilder, Guid, Lid, Link, NodeIndex, NodeKind, NodeSpec, PortRef, generate};
+use heddle_fabric::{Fabric, FabricBuilder, Guid, Lid, Link, LinkSpeed, LinkWidth, NodeIndex, NodeKind, NodeSpec, PortRef, generate};
 use heddle_mad::Time;
 use heddle_mad::transport::Transport;
 use heddle_mad::wire::{Method, PortState};
@@ -390,4 +390,31 @@ fn looking_writes_nothing() {
     assert_eq!(nodes, 44); // 32 hosts, 8 leaves, 4 spines
     assert_eq!(site.sets(), 0);
     assert_eq!(site.sm.poll_timeout(), None);
+}
+
+#[test]
+fn fdr10_is_told_from_qdr() {
+    let mut builder = FabricBuilder::new();
+    let mut node = |kind, guid, ports, name: &str| {
+        let mut spec = NodeSpec::new(kind, Guid(guid), ports, name);
+        spec.vendor_id = 0x2c9;
+        builder.add_node(spec).unwrap()
+    };
+    let (a, b) = (node(NodeKind::Switch, 1, 4, "a"), node(NodeKind::Switch, 2, 4, "b"));
+    let host = node(NodeKind::Ca, 3, 1, "host");
+    let fast = Link { width: Some(LinkWidth::X4), speed: Some(LinkSpeed::Fdr10) };
+    let slow = Link { width: Some(LinkWidth::X4), speed: Some(LinkSpeed::Qdr) };
+    builder.connect(PortRef::new(a, 1), PortRef::new(b, 1), fast).unwrap();
+    builder.connect(PortRef::new(a, 2), PortRef::new(b, 2), slow).unwrap();
+    builder.connect(PortRef::new(a, 3), PortRef::new(host, 1), slow).unwrap();
+    let mut site = Site::with(builder.build(), Config::default());
+    let mut speeds = Vec::new();
+    site.run(|event| {
+        let Event::Up { proven, .. } = event else { return false };
+        let fabric = proven.fabric();
+        let switch = fabric.node_by_guid(Guid(1)).unwrap();
+        speeds = (1..=3).map(|port| fabric.port(PortRef::new(switch, port)).unwrap().link.speed).collect();
+        true
+    });
+    assert_eq!(speeds, [Some(LinkSpeed::Fdr10), Some(LinkSpeed::Qdr), Some(LinkSpeed::Qdr)]);
 }
