@@ -34,8 +34,13 @@ pub struct PortSpec {
     pub guid: Guid,
     /// The base LID, if the port has a valid one.
     pub lid: Option<Lid>,
-    /// The port answers to 2^lmc LIDs from the base on; 0 to 7.
+    /// The port answers to 2^lmc LIDs from the base on; 0 to 7. What is larger counts as 7.
     pub lmc: u8,
+}
+
+impl PortSpec {
+    /// The largest LMC: the field has three bits (IBA 14.2.5.6, PortInfo).
+    pub const MAX_LMC: u8 = 7;
 }
 
 /// Why a node or a cable cannot be added.

@@ -1,4 +1,4 @@
-use crate::builder::{FabricBuilder, NodeSpec};
+use crate::builder::{FabricBuilder, NodeSpec, PortSpec};
 use crate::{Guid, Lid, Link, NodeIndex, NodeKind, PortRef, SwitchGraph, SwitchIndex};
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ impl Fabric {
             ports.extend(node_ports.iter().map(|port| Port {
                 guid: port.spec.guid,
                 lid: port.spec.lid,
-                lmc: port.spec.lmc,
+                lmc: port.spec.lmc.min(PortSpec::MAX_LMC),
                 peer: port.cable.map(|(peer, _)| peer),
                 link: port.cable.map(|(_, link)| link).unwrap_or_default(),
             }));
@@ -284,7 +284,7 @@ impl Fabric {
         }
         for (index, ports) in builder.ports.iter_mut().enumerate() {
             for (port, known) in ports.iter_mut().zip(self.node_ports(NodeIndex(index as u32))) {
-                port.spec = crate::PortSpec { guid: known.guid, lid: known.lid, lmc: known.lmc };
+                port.spec = PortSpec { guid: known.guid, lid: known.lid, lmc: known.lmc };
                 port.cable = known.peer.map(|peer| (peer, known.link));
             }
         }

@@ -1,4 +1,4 @@
-use crate::{FabricBuilder, Lid, NodeIndex, NodeKind, PortRef};
+use crate::{FabricBuilder, Lid, NodeIndex, NodeKind, PortRef, PortSpec};
 
 /// What [`FabricBuilder::assign_lids`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,8 +17,9 @@ pub struct LidsExhausted(pub PortRef);
 impl FabricBuilder {
     /// Gives every port that needs a LID exactly one range of its own: each switch (at port 0) and each cabled port of a host.
     ///
-    /// A port that has a valid range keeps it, the first in node order where two claim the same. The others get the lowest free
-    /// ranges, the hosts of a switch one after another, so that a switch's hosts share as few forwarding-table blocks as possible.
+    /// The order is by switch, its hosts by port before itself. A port that has a valid range keeps it, the first in the order where two
+    /// claim the same. The others get the lowest free ranges in the order, so that a switch's hosts share as few forwarding-table blocks
+    /// as possible. An LMC beyond 7 counts as 7.
     /// The same fabric always gets the same LIDs. `O(nodes + ports + LIDs)`.
     ///
     /// # Errors
@@ -30,9 +31,10 @@ impl FabricBuilder {
         let mut homeless = Vec::new();
         for at in self.ports_in_lid_order() {
             let spec = &mut self.ports[at.node.index()][usize::from(at.port)].spec;
+            spec.lmc = spec.lmc.min(PortSpec::MAX_LMC);
             let size = 1usize << spec.lmc;
             match spec.lid {
-                None => homeless.push(at),
+                None => homeless.push((at, false)),
                 Some(lid) => {
                     let range = lid.index()..lid.index() + size;
                     let fits = lid.index() % size == 0 && range.end <= taken.len() && !taken[range.clone()].contains(&true);
@@ -41,13 +43,13 @@ impl FabricBuilder {
                     } else {
                         report.replaced.push((at, lid));
                         spec.lid = None;
-                        homeless.push(at);
+                        homeless.push((at, true));
                     }
                 }
             }
         }
         let mut next = [1usize; 8]; // lowest candidate, by LMC
-        for at in homeless {
+        for (at, had_one) in homeless {
             let spec = &mut self.ports[at.node.index()][usize::from(at.port)].spec;
             let size = 1usize << spec.lmc;
             let start = &mut next[usize::from(spec.lmc)];
@@ -59,7 +61,7 @@ impl FabricBuilder {
             range.fill(true);
             spec.lid = Lid::new(*start as u16);
             *start += size;
-            if !report.replaced.iter().any(|&(replaced, _)| replaced == at) {
+            if !had_one {
                 report.assigned.push(at);
             }
         }
