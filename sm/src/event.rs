@@ -147,7 +147,7 @@ impl fmt::Display for Problem {
 /// What a sweep found.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The snapshot, LIDs included.
+    /// The snapshot; each port with the LID that it is to have, or, with `read_only`, the one that it has.
     pub fabric: Arc<Fabric>,
     /// What was left out and why, and what else is odd; ordered.
     pub findings: Vec<Finding>,

@@ -334,7 +334,7 @@ impl SubnetManager {
             let why = match heddle_engines::route(engine, &snapshot.fabric) {
                 Ok(tables) => match heddle_verify::prove(Arc::clone(&snapshot.fabric), tables) {
                     Ok(proven) => return Some(Arc::new(proven)),
-                    Err(report) => report.to_string(),
+                    Err(report) => format!("its tables are not proven\n{}", report.verdicts()),
                 },
                 Err(refusal) => refusal.display(&snapshot.fabric).to_string(),
             };

@@ -25,10 +25,14 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Freezes what was found, nodes in the order of their GUIDs, so that the same fabric gives the same snapshot in whatever order
     /// the answers came in. A port keeps the LID that it had under this subnet manager (`lids`), else the one that it says it has.
-    /// Ports in `refused` did not take a LID before: a host's is left out with its cable, a switch altogether.
+    /// Ports in `refused` did not take a LID before: a host's is left out with its cable, a switch altogether. Of a read-only survey, all
+    /// stays as it was found.
     pub(crate) fn take(survey: &mut Survey, lids: &BTreeMap<PortKey, Lid>, refused: &BTreeSet<PortKey>) -> Result<Self, LidsExhausted> {
         loop {
             let snapshot = Self::freeze(survey, lids, refused)?;
+            if survey.read_only {
+                return Ok(snapshot);
+            }
             let needed = snapshot.fabric.top_lid().map_or(0, Lid::get);
             let small = snapshot.fabric.switches().iter().map(|node| snapshot.found[node.index()]).find_map(|found| {
                 let cap = survey.nodes[found].switch_info?.linear_fdb_cap();
@@ -92,9 +96,14 @@ impl Snapshot {
                 let spec = builder.port_mut(PortRef::new(index, port)).expect("the port is in range");
                 spec.guid = Guid(port_guid(found, port));
                 spec.lid = lids.get(&key(node, port)).copied().or(said);
+                if survey.read_only {
+                    spec.lmc = info.lmc();
+                }
             }
         }
-        builder.assign_lids()?;
+        if !survey.read_only {
+            builder.assign_lids()?;
+        }
         let fabric = Arc::new(builder.build());
         let new_lids = order
             .iter()

@@ -72,7 +72,8 @@ pub(crate) struct Survey {
     pub(crate) incomplete: bool,
     pub(crate) other_master: Option<Finding>,
     asked: BTreeMap<RequestId, Question>,
-    read_only: bool,
+    /// Nothing is to be written: what is found is to stay as it is.
+    pub(crate) read_only: bool,
 }
 
 /// The key of a node that is not known yet, for the exchange's window: questions into the dark wait for nobody in particular.

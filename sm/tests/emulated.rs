@@ -383,6 +383,7 @@ fn looking_writes_nothing() {
     site.run(|event| match event {
         Event::Found(found) => {
             nodes = found.fabric.nodes().len();
+            assert!(found.fabric.end_ports().is_empty(), "nobody has a LID yet");
             true
         }
         _ => false,

@@ -146,10 +146,29 @@ impl fmt::Display for Unreachable {
     }
 }
 
-/// Several lines: the verdicts, and what is wrong.
+/// Several lines: what was checked, and the verdicts.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {} switches, {} end ports, {} LIDs", self.engine, self.switches, self.end_ports, self.lids)?;
+        self.write_verdicts(f)
+    }
+}
+
+struct Verdicts<'a>(&'a Report);
+
+impl fmt::Display for Verdicts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write_verdicts(f)
+    }
+}
+
+impl Report {
+    /// The verdicts as text, in several lines, with what is wrong.
+    pub fn verdicts(&self) -> impl fmt::Display + '_ {
+        Verdicts(self)
+    }
+
+    fn write_verdicts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.unreachable_from_switches == 0 {
             writeln!(f, "every LID is reached from every switch and host, without loops")?;
         } else {

@@ -52,9 +52,7 @@ pub(crate) fn run(engines: &[Engine], fabric: &Arc<Fabric>, progress: &mut Progr
                         return chain;
                     }
                     Err(report) => {
-                        // Its first line says what we said already.
-                        let findings = report.to_string().lines().skip(1).map(|line| format!("\n{line}")).collect::<String>();
-                        let reason = format!("its tables are not proven{findings}");
+                        let reason = format!("its tables are not proven\n{}", report.verdicts());
                         chain.report = Some(Arc::new(*report));
                         reason
                     }

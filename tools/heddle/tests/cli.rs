@@ -331,6 +331,8 @@ fn sm_wants_a_script_that_makes_sense() {
 fn discover_gives_a_dump_that_can_be_routed() {
     let dump = heddle("discover --emulate gen:clos2:8 --node spine-0");
     assert_status(&dump, 0);
+    // A cold fabric has no LIDs, and looking at it gives it none.
+    assert!(stdout(&dump).contains("\"leaf-0\" base port 0 lid 0 lmc 0"), "{}", stdout(&dump));
     let json = with_input(&["route", "-", "--engine", "up-down", "--json"], &dump.stdout);
     assert_status(&json, 0);
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
