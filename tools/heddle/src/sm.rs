@@ -81,12 +81,14 @@ impl Arguments {
             let Some(event) = event else {
                 return Ok(script.as_ref().filter(|script| script.is_over(now, last.1, quiet)).map(|_| last.0));
             };
+            // Who reads that the subnet is up will look at the files.
+            let dumped = if let Event::Up { proven, .. } = event { self.dump(proven) } else { Ok(()) };
             narrator.tell(now, event)?;
             last = (last.0, now);
             match event {
-                Event::Up { proven, .. } => {
+                Event::Up { .. } => {
                     last = (Outcome::Fine, now);
-                    if let Err(error) = self.dump(proven) {
+                    if let Err(error) = dumped {
                         if self.once || script.is_some() {
                             return Err(error);
                         }
