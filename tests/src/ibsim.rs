@@ -73,6 +73,26 @@ impl Ibsim {
         writeln!(self.console, "{command}").unwrap_or_else(|error| panic!("ibsim takes no command ({error}):\n{}", self.log()));
     }
 
+    /// Whether anyone is attached, as its console says.
+    ///
+    /// # Panics
+    /// When it does not say.
+    pub fn has_clients(&mut self) -> bool {
+        let told = self.log().len();
+        self.console("Attached");
+        let start = Instant::now();
+        loop {
+            let log = self.log();
+            let answer = &log[told..];
+            // The prompt comes after the answer.
+            if answer.contains("sim>") {
+                return answer.contains("Client ");
+            }
+            assert!(start.elapsed() < START_MAX, "ibsim does not say who is attached:\n{log}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// The preload library that lets a program see this simulator as the kernel's umad.
     ///
     /// # Panics

@@ -1,8 +1,16 @@
 //! Suites that cross crates, and what they share: real tools started by the tests, each found by its Debian package.
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod conversation;
+mod graph;
+mod heddle;
 mod ibsim;
+mod stock;
 
+pub use agreement::{assert_agreement, assert_clean_routes, assert_same};
 pub use conversation::{READY, converse};
+pub use graph::{Dump, Graph, lids};
+pub use heddle::heddle;
 pub use ibsim::Ibsim;
+pub use stock::{Hop, Lfts, LinkInfo, Stock, ibdmchk, lfts};

@@ -1,0 +1,37 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The `heddle` program, built like the running test: the same profile, in the same target folder.
+///
+/// Cargo builds a crate's own programs for its tests, but not those of other crates.
+///
+/// # Panics
+/// When it cannot be built: with Cargo's output.
+pub fn heddle() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(build)
+}
+
+fn build() -> PathBuf {
+    let test = std::env::current_exe().expect("a test is a file");
+    // TARGET/PROFILE/deps/TEST, or TARGET/TRIPLE/PROFILE/deps/TEST.
+    let profile_folder = test.parent().and_then(Path::parent).expect("tests are in the target folder");
+    let profile = match profile_folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(name) => name,
+    };
+    let targets = profile_folder.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").exists());
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "--package", "heddle", "--bin", "heddle", "--message-format", "json-render-diagnostics"]);
+    command.args(["--profile", profile, "--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")]);
+    if let Some(targets) = targets {
+        command.arg("--target-dir").arg(targets);
+    }
+    let output = command.output().unwrap_or_else(|error| panic!("cannot run Cargo: {error}"));
+    assert!(output.status.success(), "heddle cannot be built:\n{}", String::from_utf8_lossy(&output.stderr));
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let built = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let program = built.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
+    program.unwrap_or_else(|| panic!("Cargo names no program:\n{messages}"))
+}

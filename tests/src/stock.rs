@@ -1,0 +1,190 @@
+//! What stock InfiniBand tools say of a fabric. All of this is read here by other code than Heddle's own, where Heddle has any.
+
+use crate::Ibsim;
+use heddle_fabric::Fabric;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Forwarding tables: by the switch's node GUID, the port for each LID; 255 for none.
+pub type Lfts = BTreeMap<u64, Vec<u8>>;
+
+/// A port of a cable as `iblinkinfo` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkInfo {
+    /// The base LID of the port; a switch's own.
+    pub lid: u16,
+    /// `Active`, `Down` and so on.
+    pub state: String,
+    /// `LinkUp`, `Polling` and so on.
+    pub physical: String,
+    /// GUID and port at the other end, if something is there.
+    pub peer: Option<(u64, u8)>,
+    /// All of it as printed.
+    pub line: String,
+}
+
+/// A step of a way through the fabric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The port by which the packet leaves a node.
+    pub out: u8,
+    /// The GUID of the port to which it comes; a switch's own.
+    pub guid: u64,
+    /// The number of the port to which it comes.
+    pub into: u8,
+}
+
+/// Stock tools on an ibsim, attached to one node.
+#[derive(Debug)]
+pub struct Stock<'a> {
+    ibsim: &'a Ibsim,
+    node: String,
+}
+
+impl<'a> Stock<'a> {
+    /// Tools that run on the node of this id.
+    pub fn new(ibsim: &'a Ibsim, node: impl Into<String>) -> Self {
+        Self { ibsim, node: node.into() }
+    }
+
+    /// What `ibnetdiscover` finds.
+    ///
+    /// # Panics
+    /// As all of these: when the tool is missing or fails, or prints what cannot be read.
+    pub fn fabric(&self) -> Fabric {
+        let dump = self.run("ibnetdiscover", &[]);
+        let loaded = heddle_formats::read(dump.as_bytes(), "ibnetdiscover", None).unwrap_or_else(|error| panic!("{error}\n{dump}"));
+        // A port without a LID is what the caller will find.
+        assert_eq!(loaded.format, heddle_formats::Format::Ibnetdiscover);
+        loaded.builder.build()
+    }
+
+    /// What `iblinkinfo` says of every port, by the port's GUID (a switch's own) and number.
+    pub fn links(&self) -> BTreeMap<(u64, u8), LinkInfo> {
+        let text = self.run("iblinkinfo", &["-l"]);
+        text.lines().map(|line| link(line).unwrap_or_else(|| panic!("iblinkinfo prints \"{line}\""))).collect()
+    }
+
+    /// The tables in the switches, read by `dump_fts` over directed routes.
+    pub fn lfts(&self) -> Lfts {
+        lfts(&self.run("dump_fts", &["-a", "-n"]))
+    }
+
+    /// The way that `ibtracert` finds from one LID to another, which asks each switch for its table's entry on the way.
+    pub fn trace(&self, from: u16, to: u16) -> Vec<Hop> {
+        let text = self.run("ibtracert", &[&from.to_string(), &to.to_string()]);
+        let hops = text.lines().filter(|line| line.starts_with('['));
+        hops.map(|line| hop(line).unwrap_or_else(|| panic!("ibtracert prints \"{line}\""))).collect()
+    }
+
+    /// What `smpquery portinfo` says, by the names it uses.
+    pub fn port_info(&self, lid: u16, port: u8) -> BTreeMap<String, String> {
+        let text = self.run("smpquery", &["portinfo", &lid.to_string(), &port.to_string()]);
+        let fields = text.lines().filter_map(|line| line.split_once(":.")).map(|(name, value)| (name, value.trim_start_matches('.')));
+        fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    fn run(&self, tool: &str, arguments: &[&str]) -> String {
+        let output = self.ibsim.command(tool, &self.node).args(arguments).output();
+        let output =
+            output.unwrap_or_else(|error| panic!("cannot start {tool}: {error}; install it with `apt-get install infiniband-diags`"));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{tool} {arguments:?}: {}\n{errors}", output.status);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+/// Has ibdmchk judge the dump files in a folder; gives the number of CA pairs whose ways it followed.
+///
+/// # Panics
+/// When it is missing, finds an error or a credit loop, or comes to no verdict.
+pub fn ibdmchk(folder: &Path) -> u64 {
+    let output = Command::new("ibdmchk")
+        .args(["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output();
+    let output = output.unwrap_or_else(|error| panic!("cannot start ibdmchk: {error}; install it with `apt-get install ibutils`"));
+    // Its exit status says nothing: ibdmchk 1.5.7 crashes when it has said everything.
+    let said = String::from_utf8_lossy(&output.stdout);
+    let clean = said.contains("no credit loops found") && !said.lines().any(|line| line.starts_with("-E-"));
+    let scanned = said.lines().find_map(|line| line.trim().strip_prefix("-I- Scanned:")?.strip_suffix(" CA to CA paths")?.parse().ok());
+    match scanned {
+        Some(pairs) if clean => pairs,
+        _ => {
+            let head: Vec<&str> = said.lines().filter(|line| !line.is_empty()).take(60).collect();
+            panic!("ibdmchk finds no clean routes in {}:\n{}", folder.display(), head.join("\n"))
+        }
+    }
+}
+
+/// Reads the tables of `dump_fts`, of `opensm-lfts.dump`, and of whatever else looks like them.
+///
+/// # Panics
+/// When an entry or a header cannot be read, or a switch has two tables.
+pub fn lfts(text: &str) -> Lfts {
+    let mut tables = Lfts::new();
+    let mut current: Option<(u64, Vec<u8>)> = None;
+    for line in text.lines() {
+        if line.starts_with("Unicast lids") {
+            let guid = line.split(" guid ").nth(1).and_then(|rest| hex(rest.split(' ').next()?));
+            let guid = guid.unwrap_or_else(|| panic!("no GUID: \"{line}\""));
+            if let Some((before, row)) = current.replace((guid, Vec::new())) {
+                assert!(tables.insert(before, row).is_none(), "two tables of {before:#x}");
+            }
+        } else if line.starts_with("0x") {
+            let mut words = line.split_ascii_whitespace();
+            let lid = words.next().and_then(hex).map(|lid| lid as usize);
+            let port = words.next().and_then(|port| port.parse::<u8>().ok());
+            let (Some(lid), Some(port), Some((_, row))) = (lid, port, &mut current) else { panic!("no entry: \"{line}\"") };
+            row.resize(row.len().max(lid + 1), 255);
+            row[lid] = port;
+        }
+    }
+    tables.extend(current);
+    for row in tables.values_mut() {
+        // What drops at the end is not told by all.
+        row.truncate(row.iter().rposition(|&port| port != 255).map_or(0, |last| last + 1));
+    }
+    tables
+}
+
+/// `0x0200… "name" 12 1[ ] ==( 4X 53.125 Gbps Active/ LinkUp)==> 0x0200… 10 1[ ] "peer" (…)`.
+fn link(line: &str) -> Option<((u64, u8), LinkInfo)> {
+    let (own, rest) = line.split_once("==(")?;
+    let (status, peer) = rest.split_once(")==>")?;
+    let guid = hex(own.split_ascii_whitespace().next()?)?;
+    let (lid, port) = lid_and_port(own.rsplit_once('"')?.1)?;
+    let (state, physical) = status.split_once('/')?;
+    let state = state.split_ascii_whitespace().next_back()?.to_owned();
+    let peer = peer.trim_start();
+    let peer = match peer.starts_with("0x") {
+        true => {
+            let (guid, rest) = peer.split_once(' ')?;
+            Some((hex(guid)?, lid_and_port(rest)?.1))
+        }
+        false => None,
+    };
+    let physical = physical.trim().to_owned();
+    Some(((guid, port), LinkInfo { lid, state, physical, peer, line: line.to_owned() }))
+}
+
+/// `12    1[  ] …`.
+fn lid_and_port(text: &str) -> Option<(u16, u8)> {
+    let (numbers, _) = text.split_once('[')?;
+    let mut numbers = numbers.split_ascii_whitespace();
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// `[3] -> switch port {0x0200…}[4] lid 6-6 "name"`.
+fn hop(line: &str) -> Option<Hop> {
+    let (out, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let (guid, rest) = rest.split_once('{')?.1.split_once("}[")?;
+    let (into, _) = rest.split_once(']')?;
+    Some(Hop { out: out.parse().ok()?, guid: hex(guid)?, into: into.parse().ok()? })
+}
+
+fn hex(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}

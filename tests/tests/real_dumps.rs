@@ -1,0 +1,138 @@
+//! Public dumps of real fabrics, which are no part of the project: `$HEDDLE_FABRICS`, or `shared/fabrics` beside the clone. `heddle route`
+//! proves routes for each, or says why there can be none; of other files it says what they are.
+#![forbid(unsafe_code)]
+
+use heddle_tests::{assert_clean_routes, heddle};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What comes of an engine on a fabric.
+enum Outcome {
+    Proven,
+    /// Every pair is reached, but these tables could deadlock: refused with the circle.
+    Deadlock,
+    /// The file has several fabrics that no cable joins: refused, with a switch named.
+    Parts(&'static str),
+}
+use Outcome::{Deadlock, Parts, Proven};
+
+/// Whether to write the files and have ibdmchk judge them.
+#[derive(PartialEq)]
+enum Judge {
+    Ibdmchk,
+    /// So large that it would take minutes: the proof alone.
+    TooLarge,
+    /// `opensm-subnet.lst` is a list of cables: a fabric without any is none to ibdmchk.
+    NoCable,
+}
+use Judge::{Ibdmchk, NoCable, TooLarge};
+
+/// File, `up-down`, `min-hop`, ports that hosts have cables in.
+const TABLE: [(&str, Outcome, Outcome, u64, Judge); 21] = [
+    ("superpod-hdr-666sw.ibnetdiscover", Proven, Deadlock, 4_341, TooLarge),
+    ("superpod-storage-hdr-160sw.ibnetdiscover", Proven, Deadlock, 1_247, Ibdmchk),
+    ("director-hdr-400sw-unconfigured.ibnetdiscover", Proven, Deadlock, 2_328, TooLarge),
+    ("lab-mixed-speed-2sw.ibnetdiscover", Proven, Proven, 13, Ibdmchk),
+    ("gb200-ndr-40sw.ibnetdiscover", Proven, Deadlock, 582, Ibdmchk),
+    ("single-ca-no-link.ibnetdiscover", Proven, Proven, 0, NoCable),
+    ("fdr10-two-spine-8sw.ibnetdiscover", Proven, Deadlock, 145, Ibdmchk),
+    ("qdr-ddr-11sw.ibnetdiscover", Proven, Deadlock, 89, Ibdmchk),
+    ("doc-sdr-lmc1-2sw.ibnetdiscover", Proven, Proven, 5, Ibdmchk),
+    ("doc-sdr-1sw.ibnetdiscover", Proven, Proven, 2, Ibdmchk),
+    ("doc-edr-errline-2sw.ibnetdiscover", Proven, Proven, 6, Ibdmchk),
+    ("doc-qdr-noblank-1sw.ibnetdiscover", Proven, Proven, 1, Ibdmchk),
+    ("director-slice-hdr-8sw-truncated.ibnetdiscover", Proven, Proven, 11, Ibdmchk),
+    ("oneline-1.ibnetdiscover-p", Parts("sw0004"), Parts("sw0004"), 3, TooLarge),
+    ("oneline-2.ibnetdiscover-p", Parts("leaf0001"), Parts("leaf0001"), 3, TooLarge),
+    ("oneline-3.ibnetdiscover-p", Proven, Proven, 0, NoCable),
+    ("ibsim/net", Proven, Proven, 2, Ibdmchk),
+    ("ibsim/net.1", Proven, Proven, 2, Ibdmchk),
+    ("ibsim/net.2sw2path", Proven, Proven, 2, Ibdmchk),
+    ("ibsim/net.2sw2path4hca", Proven, Proven, 4, Ibdmchk),
+    ("ibsim/net.2sw2path4hca2port", Proven, Proven, 4, Ibdmchk),
+];
+
+fn folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("HEDDLE_FABRICS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/fabrics"), PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("NOT TRIED: the real dumps are neither in $HEDDLE_FABRICS nor in {}", folder.display());
+    None
+}
+
+#[test]
+fn real_fabrics_are_routed_or_refused_with_the_reason() {
+    let Some(folder) = folder() else { return };
+    for (file, up_down, min_hop, host_ports, judge) in &TABLE {
+        let out = tempfile::tempdir().unwrap();
+        let routes = (*judge == Ibdmchk).then(|| out.path().join("routes"));
+        check(&folder.join(file), "up-down", up_down, *host_ports, routes.as_deref());
+        if let Some(routes) = &routes {
+            assert_clean_routes(routes, *host_ports);
+        }
+        let untouched = out.path().join("unproven");
+        check(&folder.join(file), "min-hop", min_hop, *host_ports, matches!(min_hop, Deadlock).then_some(&untouched));
+        assert!(!untouched.exists(), "{file}: tables that are not proven were written");
+    }
+}
+
+fn check(file: &Path, engine: &str, outcome: &Outcome, host_ports: u64, out: Option<&Path>) {
+    let mut command = Command::new(heddle());
+    command.arg("route").arg(file).args(["--engine", engine, "--json"]);
+    if let Some(out) = out {
+        command.arg("--out").arg(out);
+    }
+    let output = command.output().expect("heddle starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let case = format!("{engine} on {}: {}\n{said}\n{}", file.display(), output.status, String::from_utf8_lossy(&output.stderr));
+    let json: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {case}"));
+    let verdict = ["connected", "loop_free", "deadlock_free"].map(|name| json["verified"][name].as_bool());
+    let number = |name: &str| json[name].as_u64().unwrap_or_else(|| panic!("{name} is missing: {case}"));
+    let reason = json["refused"][0]["reason"].as_str().unwrap_or_default();
+    match outcome {
+        Proven => {
+            assert_eq!((output.status.code(), verdict, reason), (Some(0), [Some(true); 3], ""), "{case}");
+            assert_eq!(json["verified"]["unreachable_pairs"], 0, "{case}");
+            assert_eq!(number("endports") - number("switches"), host_ports, "{case}");
+        }
+        Deadlock => {
+            assert_eq!((output.status.code(), verdict), (Some(1), [Some(true), Some(true), Some(false)]), "{case}");
+            assert!(reason.contains("in a circle") && reason.contains(" waits for port "), "{case}");
+        }
+        Parts(switch) => {
+            assert_eq!((output.status.code(), verdict), (Some(1), [None; 3]), "{case}");
+            assert!(reason.contains("parts without a cable between them") && reason.contains(switch), "{case}");
+        }
+    }
+}
+
+#[test]
+fn other_files_are_refused_with_line_and_column() {
+    let Some(folder) = folder() else { return };
+    let mut tried = 0;
+    for folder in [folder.clone(), folder.join("ibsim"), folder.join("ibutils")] {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let file = entry.unwrap().path();
+            let is_known = TABLE.iter().any(|row| file.ends_with(row.0));
+            if file.is_dir() || is_known {
+                continue;
+            }
+            let output = Command::new(heddle()).arg("route").arg(&file).args(["--engine", "up-down"]).output().expect("heddle starts");
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{}: {errors}", file.display());
+            let place = errors.trim_end().strip_prefix(&format!("heddle: {}:", file.display()));
+            let mut place = place.unwrap_or_else(|| panic!("no place in: {errors}")).splitn(3, ':');
+            let numbers = [place.next(), place.next()].map(|number| number.and_then(|number| number.parse::<u32>().ok()));
+            assert!(numbers.iter().all(|number| number.is_some_and(|number| number > 0)), "{errors}");
+            assert!(
+                place.next().is_some_and(|reason| reason.contains("which is not supported") || reason.contains("no node found")),
+                "{errors}"
+            );
+            tried += 1;
+        }
+    }
+    assert!(tried >= 40, "only {tried} files");
+}
