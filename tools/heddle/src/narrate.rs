@@ -73,18 +73,18 @@ impl<'a> Narrator<'a> {
 
     fn up(&mut self, now: Time, written: Written, findings: &[Finding]) -> anyhow::Result<()> {
         let Written { lft_blocks, switches, ports, activated } = written;
-        if written != Written::default() {
-            self.say(
-                now,
-                format_args!(
-                    "written: {lft_blocks} forwarding-table blocks of 64 LIDs in {switches} switches, {ports} port settings; \
-                     {activated} ports became ACTIVE"
-                ),
-            )?;
+        let parts = [
+            (lft_blocks, format!("{lft_blocks} forwarding-table blocks of 64 LIDs in {switches} switches")),
+            (ports, format!("{ports} port settings")),
+            (activated, format!("{activated} ports became ACTIVE")),
+        ];
+        let parts: Vec<_> = parts.into_iter().filter(|&(number, _)| number > 0).map(|(_, text)| text).collect();
+        if !parts.is_empty() {
+            self.say(now, format_args!("written: {}", parts.join(", ")))?;
         }
         let last = std::mem::replace(&mut self.unwritten, findings.iter().cloned().collect());
         self.findings(now, &last, findings)?;
-        self.say(now, if written == Written::default() { "SUBNET UP, nothing had to be written" } else { "SUBNET UP" })
+        self.say(now, if parts.is_empty() { "SUBNET UP, nothing had to be written" } else { "SUBNET UP" })
     }
 
     /// Those that were not told last time; the others are only counted.

@@ -79,7 +79,11 @@ impl Arguments {
                 script.announce(now, &mut narrator)?;
             }
             let Some(event) = event else {
-                return Ok(script.as_ref().filter(|script| script.is_over(now, last.1, quiet)).map(|_| last.0));
+                if script.as_ref().is_none_or(|script| !script.is_over(now, last.1, quiet)) {
+                    return Ok(None);
+                }
+                narrator.say(now, "the script is over")?;
+                return Ok(Some(last.0));
             };
             // Who reads that the subnet is up will look at the files.
             let dumped = if let Event::Up { proven, .. } = event { self.dump(proven) } else { Ok(()) };

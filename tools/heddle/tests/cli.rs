@@ -298,6 +298,7 @@ fn sm_on_the_emulator_reacts_to_a_script() {
         "sweep: trap 128",
         "found 12 switches, 32 hosts, 64 cables",
         "SUBNET UP",
+        "the script is over",
     ] {
         let Some(at) = rest.find(expected) else { panic!("no \"{expected}\" in the rest of:\n{text}") };
         rest = &rest[at + expected.len()..];
