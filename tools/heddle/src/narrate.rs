@@ -62,11 +62,7 @@ impl<'a> Narrator<'a> {
             return self.say(now, "routes and proof as before");
         }
         let engine = proven.tables().engine();
-        let tops = if engine == heddle_engines::Engine::UpDown.name() {
-            format!("; top switches: {}", tops(proven.fabric()))
-        } else {
-            String::new()
-        };
+        let tops = if engine == heddle_engines::Engine::UpDown.name() { tops(proven.fabric()) } else { String::new() };
         self.say(now, format_args!("routed by {engine}: {} LIDs{tops}", proven.report().lids))?;
         self.say(now, format_args!("proof: {}", fabric::proof(proven)))
     }
@@ -109,11 +105,14 @@ fn indent(text: &str) -> String {
     text.replace('\n', "\n             ")
 }
 
-/// The switches that `up-down` takes as the top, by name.
+/// The switches that `up-down` takes as the top, by name, to be appended; nothing where there are none.
 fn tops(fabric: &Fabric) -> String {
     const NAMED: usize = 8;
     let roots = heddle_engines::roots(fabric);
     let names: Vec<_> = roots.iter().take(NAMED).map(|&root| format!("\"{}\"", fabric.switch(root).description)).collect();
-    let more = if roots.len() > NAMED { format!(" and {} more", roots.len() - NAMED) } else { String::new() };
-    format!("{}{more}", names.join(", "))
+    match roots.len() {
+        0 => String::new(),
+        1..=NAMED => format!("; top switches: {}", names.join(", ")),
+        many => format!("; top switches: {} and {} more", names.join(", "), many - NAMED),
+    }
 }

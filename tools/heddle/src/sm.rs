@@ -51,8 +51,9 @@ An event script has one event a line, or several with `;` between:
   6s    remove \"a long name\"     a node loses its power (a GUID names a node too)
   8s    return \"a long name\"     it is back and has forgotten everything
   9s    rename spine-1 new-name
-  10s   mute spine-1             it answers nothing; also: garbage NODE, duplicate NODE, late NODE 300ms, drop NODE PERCENT
+  10s   mute spine-1             it answers nothing
   12s   heal spine-1             it does everything right again
+Other ways to misbehave: garbage NODE, duplicate NODE, late NODE 300ms, drop NODE PERCENT.
 ";
 
 impl Arguments {
