@@ -1,3 +1,4 @@
+use crate::Ibsim;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -11,6 +12,31 @@ use std::sync::OnceLock;
 pub fn heddle() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(build)
+}
+
+/// How Heddle comes to a simulated fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By ibsim's own protocol.
+    Ibsim,
+    /// By the kernel's interface, which ibsim's preload library imitates.
+    Umad,
+}
+
+impl Way {
+    /// `heddle sm --engine up-down` on the node of this id.
+    pub fn manager(self, ibsim: &Ibsim, node: &str) -> Command {
+        let mut command = match self {
+            Self::Ibsim => Command::new(heddle()),
+            Self::Umad => ibsim.command(heddle(), node),
+        };
+        match self {
+            Self::Ibsim => command.args(["sm", "--ibsim", ibsim.name(), "--node", node]),
+            Self::Umad => command.args(["sm", "--umad"]),
+        };
+        command.args(["--engine", "up-down"]);
+        command
+    }
 }
 
 fn build() -> PathBuf {

@@ -11,6 +11,6 @@ mod stock;
 pub use agreement::{assert_agreement, assert_clean_routes, assert_same};
 pub use conversation::{READY, converse};
 pub use graph::{Dump, Graph, lids};
-pub use heddle::heddle;
+pub use heddle::{Way, heddle};
 pub use ibsim::Ibsim;
 pub use stock::{Hop, Lfts, LinkInfo, Stock, ibdmchk, lfts};

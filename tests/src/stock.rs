@@ -113,8 +113,10 @@ pub fn ibdmchk(folder: &Path) -> u64 {
     match scanned {
         Some(pairs) if clean => pairs,
         _ => {
-            let head: Vec<&str> = said.lines().filter(|line| !line.is_empty()).take(60).collect();
-            panic!("ibdmchk finds no clean routes in {}:\n{}", folder.display(), head.join("\n"))
+            let (errors, rest): (Vec<&str>, Vec<&str>) =
+                said.lines().filter(|line| !line.is_empty()).partition(|line| line.starts_with("-E-"));
+            let shown = errors.iter().take(20).chain(rest.iter().rev().take(20).rev());
+            panic!("ibdmchk finds no clean routes in {}:\n{}", folder.display(), shown.copied().collect::<Vec<_>>().join("\n"))
         }
     }
 }

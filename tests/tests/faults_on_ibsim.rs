@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use heddle_fabric::generate;
-use heddle_tests::{Dump, Graph, Ibsim, Stock, assert_agreement, assert_clean_routes, assert_same, heddle};
+use heddle_tests::{Dump, Graph, Ibsim, Stock, Way, assert_agreement, assert_clean_routes, assert_same};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -13,6 +13,15 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_spine_link_and_a_leaf_are_cut_and_return() {
+    cut_and_restore(Way::Ibsim);
+}
+
+#[test]
+fn the_same_through_umad() {
+    cut_and_restore(Way::Umad);
+}
+
+fn cut_and_restore(way: Way) {
     let fabric = generate("clos3:8").unwrap().build();
     let whole = Graph::of(&fabric);
     let mut netlist = Vec::new();
@@ -21,7 +30,7 @@ fn a_spine_link_and_a_leaf_are_cut_and_return() {
     let folder = tempfile::tempdir().unwrap();
     let (&(first_host, _), _) = whole.host_ports.first_key_value().expect("a host");
     let node = format!("H-{first_host:016x}");
-    let mut manager = Manager::start(ibsim.name(), &node, folder.path());
+    let mut manager = Manager::start(way, &ibsim, &node, folder.path());
 
     manager.wait_until_up(&whole);
     let before = State::of(&Stock::new(&ibsim, &node), &whole, folder.path());
@@ -66,13 +75,8 @@ struct Manager {
 }
 
 impl Manager {
-    fn start(ibsim: &str, node: &str, folder: &Path) -> Self {
-        let mut child = Command::new(heddle())
-            .args(["sm", "--ibsim", ibsim, "--node", node, "--engine", "up-down", "--dump"])
-            .arg(folder)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("heddle starts");
+    fn start(way: Way, ibsim: &Ibsim, node: &str, folder: &Path) -> Self {
+        let mut child = way.manager(ibsim, node).arg("--dump").arg(folder).stdout(Stdio::piped()).spawn().expect("heddle starts");
         let (sender, lines) = channel();
         let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
