@@ -25,6 +25,14 @@ impl FabricBuilder {
     /// # Errors
     /// [`LidsExhausted`] when there are more ports than the 49,151 unicast LIDs; LIDs assigned until then stay.
     pub fn assign_lids(&mut self) -> Result<LidReport, LidsExhausted> {
+        self.assign_lids_beside(&[])
+    }
+
+    /// As [`FabricBuilder::assign_lids`], but a port that has no LID gets none of `reserved`: the LIDs of ports that are not there now.
+    ///
+    /// # Errors
+    /// [`LidsExhausted`] when there are more ports than LIDs beside those; LIDs assigned until then stay.
+    pub fn assign_lids_beside(&mut self, reserved: &[Lid]) -> Result<LidReport, LidsExhausted> {
         let mut report = LidReport::default();
         let mut taken = vec![false; Lid::MAX.index() + 1];
         taken[0] = true;
@@ -47,6 +55,9 @@ impl FabricBuilder {
                     }
                 }
             }
+        }
+        for lid in reserved {
+            taken[lid.index()] = true;
         }
         let mut next = [1usize; 8]; // lowest candidate, by LMC
         for (at, had_one) in homeless {
