@@ -111,7 +111,7 @@ pub enum Problem {
     TableDiffers(u32),
     /// The port did not reach this state.
     StateRefused(&'static str),
-    /// The only ways to it lead over nodes that are left out.
+    /// The only ways to it lead over nodes and ports that are left out.
     CutOff,
     /// The switch did not take the top of its forwarding table; it has this one.
     TopRefused(u16),
@@ -137,7 +137,7 @@ impl fmt::Display for Problem {
             Self::LidRefused(lid) => write!(f, "did not take LID {lid}; nothing is routed to it"),
             Self::TableDiffers(block) => write!(f, "block {block} of the forwarding table reads back different; written again later"),
             Self::StateRefused(state) => write!(f, "did not become {state}; tried again later"),
-            Self::CutOff => f.write_str("the only ways to it lead over nodes that are left out; left out too"),
+            Self::CutOff => f.write_str("the only ways to it lead over what is left out; left out too"),
             Self::TopRefused(top) => write!(f, "has {top} as the top of its forwarding table, not what was set; written again later"),
             Self::TableTooSmall(cap) => write!(f, "holds forwarding tables of {cap} LIDs only; fewer than this fabric needs; left out"),
         }

@@ -50,7 +50,15 @@ impl Wanted {
         info.set_port_state(0); // no change
         info.set_port_physical_state(0); // no change
         info.set_link_down_default_state(POLLING);
+        // No change: the node's own choice stands, whatever it said.
+        info.set_link_width_enabled(0);
+        info.set_link_speed_enabled(0);
+        info.set_link_speed_ext_enabled(0);
         if let Some((lid, prefix)) = self.address {
+            // No M_Key: one that a node made up would lock everybody out.
+            info.set_m_key(0);
+            info.set_m_key_protect_bits(0);
+            info.set_m_key_lease_period(0);
             info.set_lid(lid);
             info.set_lmc(0);
             info.set_gid_prefix(prefix);

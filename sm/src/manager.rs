@@ -313,6 +313,10 @@ impl SubnetManager {
                 return self.retry(now);
             }
         };
+        if survey.nodes[0].left_out {
+            self.events.push_back(Event::NoFabric);
+            return self.retry(now);
+        }
         self.memory.keep_lids(&snapshot);
         self.events.push_back(Event::Found(found(&survey, &snapshot)));
         match self.route(&snapshot) {
@@ -344,8 +348,7 @@ impl SubnetManager {
     }
 
     fn has_refused(&self, program: &Program) -> bool {
-        let addressed = program.snapshot.fabric.end_ports().iter().map(|end| program.snapshot.key(end.at));
-        !self.memory.refused.is_empty() && addressed.into_iter().any(|key| self.memory.refused.contains(&key))
+        self.memory.refused.iter().any(|&key| program.snapshot.uses(key))
     }
 
     fn end_writing(&mut self, now: Time, survey: Survey, program: Program) -> Phase {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(crate) struct Memory {
     /// The LIDs that ports have; kept while they are away, so that they come back to the same ones.
     pub(crate) lids: BTreeMap<PortKey, Lid>,
-    /// Ports that did not take a LID.
+    /// Ports that did not take a LID, or whose link is up but could not be made to carry data.
     pub(crate) refused: BTreeSet<PortKey>,
     /// What ports were last set to.
     params: BTreeMap<PortKey, Wanted>,
@@ -48,8 +48,10 @@ impl Memory {
         });
     }
 
-    /// Remembers the LIDs of a snapshot.
+    /// Remembers the LIDs of a snapshot. Where LIDs are short, one may have been that of a port that is away, which then loses it.
     pub(crate) fn keep_lids(&mut self, snapshot: &Snapshot) {
+        let owner = |lid| snapshot.fabric.lid_owner(lid).map(|end| snapshot.key(end.at));
+        self.lids.retain(|&key, &mut lid| owner(lid).is_none_or(|owner| owner == key));
         for (index, _) in snapshot.fabric.nodes().iter().enumerate() {
             let node = NodeIndex(index as u32);
             for (port, known) in (0..=u8::MAX).zip(snapshot.fabric.node_ports(node)) {
@@ -161,8 +163,7 @@ impl Program {
                 let Some(info) = self.info(survey, at) else { continue };
                 let wanted = Wanted::of(config, survey, &self.snapshot, at, sm_lid);
                 let lost = wanted.lid().is_some_and(|lid| lid != info.lid() || info.master_sm_lid() != sm_lid);
-                let fresh = !own && info.state() == Some(PortState::Init);
-                if fresh || lost || memory.params.get(&self.snapshot.key(at)) != Some(&wanted) {
+                if self.is_fresh(survey, at) || lost || memory.params.get(&self.snapshot.key(at)) != Some(&wanted) {
                     jobs.push(Job::Port { at, wanted });
                 }
             }
@@ -231,10 +232,9 @@ impl Program {
         Some(match job {
             Job::Port { at, wanted } => {
                 let mut info = self.info(survey, at)?;
-                let fresh = info.state() == Some(PortState::Init);
                 let is_switch = self.snapshot.fabric.node(at.node).kind == NodeKind::Switch;
                 wanted.apply(&mut info);
-                if fresh && (!is_switch || at.port != 0) {
+                if self.is_fresh(survey, at) {
                     info.set_port_state(PortState::Armed as u8);
                 }
                 // A host that this subnet manager has not met must register its groups and services again (IBA 14.4.11).
@@ -245,8 +245,9 @@ impl Program {
             }
             Job::Activate { at } => {
                 let mut info = self.info(survey, at)?;
+                // A port that could not be set carries no data. What it was set to counts, not what it says.
+                memory.params.get(&self.snapshot.key(at))?.apply(&mut info);
                 info.set_port_state(PortState::Active as u8);
-                info.set_port_physical_state(0);
                 info.set_client_reregister(false);
                 (at, PortInfo::ID, u32::from(at.port), *info.bytes())
             }
@@ -265,6 +266,8 @@ impl Program {
     pub(crate) fn answer(&mut self, survey: &mut Survey, memory: &mut Memory, id: RequestId, mad: &Mad) -> bool {
         let Some(job) = self.asked.remove(&id) else { return false };
         if mad.status() != Status::OK {
+            self.forget(memory, job);
+            self.refuse(survey, memory, job);
             let (at, attribute) = self.place(job);
             self.find(survey, at, Problem::Refused(attribute, mad.status()));
             return true;
@@ -277,6 +280,7 @@ impl Program {
                 if info.state() == Some(PortState::Active) {
                     self.written.activated += 1;
                 } else {
+                    self.forget(memory, job);
                     self.find(survey, at, Problem::StateRefused("ACTIVE"));
                 }
             }
@@ -288,6 +292,7 @@ impl Program {
                     self.written.lft_blocks += 1;
                     self.switches.insert(switch);
                 } else {
+                    self.forget(memory, job);
                     self.find(survey, self.at(switch), Problem::TableDiffers(block as u32));
                 }
             }
@@ -304,16 +309,29 @@ impl Program {
 
     fn port_set(&mut self, survey: &mut Survey, memory: &mut Memory, at: PortRef, wanted: Wanted, info: PortInfo) {
         let key = self.snapshot.key(at);
+        let is_fresh = self.is_fresh(survey, at);
         self.written.ports += 1;
         self.remember_info(survey, at, info);
+        memory.params.remove(&key);
         if let Some(lid) = wanted.lid().filter(|&lid| lid != info.lid()) {
             memory.refused.insert(key);
             self.find(survey, at, Problem::LidRefused(lid));
             return;
         }
         memory.params.insert(key, wanted);
-        if at.port != 0 && info.state() == Some(PortState::Init) {
+        // It can be Initialize although it was not fresh: it went down and came up since it was looked at.
+        let is_armed = if is_fresh { info.state() == Some(PortState::Armed) } else { info.state() != Some(PortState::Init) };
+        if at.port != 0 && !is_armed {
             self.find(survey, at, Problem::StateRefused("ARMED"));
+        }
+    }
+
+    /// A port that cannot be set, and is not ACTIVE or has another LID: nothing must be routed to it or over it.
+    fn refuse(&self, survey: &Survey, memory: &mut Memory, job: Job) {
+        let Job::Port { at, wanted } = job else { return };
+        let serves = |info: PortInfo| info.state() == Some(PortState::Active) && wanted.lid().is_none_or(|lid| lid == info.lid());
+        if !self.info(survey, at).is_some_and(serves) {
+            memory.refused.insert(self.snapshot.key(at));
         }
     }
 
@@ -322,6 +340,7 @@ impl Program {
         let Some(job) = self.asked.remove(&id) else { return false };
         let (at, attribute) = self.place(job);
         // Whether it was written is not known.
+        self.refuse(survey, memory, job);
         match job {
             Job::Port { at, .. } | Job::Activate { at } => {
                 memory.params.remove(&self.snapshot.key(at));
@@ -332,6 +351,31 @@ impl Program {
         }
         self.find(survey, at, Problem::NoAnswer(attribute));
         true
+    }
+
+    /// What the fabric has now is not what was remembered, nor surely what was written.
+    fn forget(&self, memory: &mut Memory, job: Job) {
+        let tables = |switch| self.snapshot.fabric.switch(switch).guid.0;
+        match job {
+            Job::Port { at, .. } | Job::Activate { at } => {
+                memory.params.remove(&self.snapshot.key(at));
+            }
+            Job::Block { switch, block } => {
+                if let Some(known) = memory.tables.get_mut(&tables(switch)).and_then(|programmed| programmed.blocks.get_mut(block)) {
+                    *known = None;
+                }
+            }
+            Job::Top { switch } => {
+                if let Some(programmed) = memory.tables.get_mut(&tables(switch)) {
+                    programmed.top = None;
+                }
+            }
+        }
+    }
+
+    /// Whether the cable in the port has come up since anybody set it.
+    fn is_fresh(&self, survey: &Survey, at: PortRef) -> bool {
+        at.port != 0 && self.info(survey, at).is_some_and(|info| info.state() == Some(PortState::Init))
     }
 
     fn place(&self, job: Job) -> (PortRef, AttributeId) {

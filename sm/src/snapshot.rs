@@ -25,8 +25,8 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Freezes what was found, nodes in the order of their GUIDs, so that the same fabric gives the same snapshot in whatever order
     /// the answers came in. A port keeps the LID that it had under this subnet manager (`lids`), else the one that it says it has.
-    /// Ports in `refused` did not take a LID before: a host's is left out with its cable, a switch altogether. Of a read-only survey, all
-    /// stays as it was found.
+    /// Ports in `refused` could not be set before: they are left out with their cables, and at port 0 the whole switch. Of a read-only
+    /// survey, all stays as it was found.
     pub(crate) fn take(survey: &mut Survey, lids: &BTreeMap<PortKey, Lid>, refused: &BTreeSet<PortKey>) -> Result<Self, LidsExhausted> {
         loop {
             let snapshot = Self::freeze(survey, lids, refused)?;
@@ -46,10 +46,10 @@ impl Snapshot {
     fn freeze(survey: &mut Survey, lids: &BTreeMap<PortKey, Lid>, refused: &BTreeSet<PortKey>) -> Result<Self, LidsExhausted> {
         survey.incomplete |= !refused.is_empty();
         for found in &mut survey.nodes {
-            // A switch without a LID cannot be addressed; a host's port without one is left out below, cable by cable.
+            // A switch without a LID cannot be addressed; other ports are left out below, cable by cable.
             found.left_out |= refused.contains(&(found.info.node_guid(), 0));
         }
-        leave_out_cut_off(survey);
+        leave_out_cut_off(survey, refused);
         let mut order: Vec<usize> = (0..survey.nodes.len()).filter(|&node| !survey.nodes[node].left_out).collect();
         order.sort_by_key(|&node| survey.nodes[node].info.node_guid());
         let mut number = vec![None; survey.nodes.len()];
@@ -84,14 +84,14 @@ impl Snapshot {
             );
         }
 
-        let remembered: BTreeSet<Lid> =
-            order.iter().flat_map(|&node| lids.range(key(node, 0)..=key(node, u8::MAX)).map(|(_, &lid)| lid)).collect();
+        // Ports that are away keep their LIDs: they come back, and others know them by these.
+        let remembered: BTreeSet<Lid> = lids.values().copied().collect();
         for &node in &order {
             let found = &survey.nodes[node];
             let index = number[node].expect("every node of the order is in the builder");
             let addressed = if found.is_switch() { 0..=0 } else { 1..=found.info.num_ports() };
             for port in addressed {
-                let Some(info) = found.ports[usize::from(port)] else { continue };
+                let Some(info) = found.ports[usize::from(port)].filter(|_| !refused.contains(&key(node, port))) else { continue };
                 let said = Lid::new(info.lid()).filter(|lid| !remembered.contains(lid));
                 let spec = builder.port_mut(PortRef::new(index, port)).expect("the port is in range");
                 spec.guid = Guid(port_guid(found, port));
@@ -102,7 +102,9 @@ impl Snapshot {
             }
         }
         if !survey.read_only {
-            builder.assign_lids()?;
+            let reserved: Vec<Lid> = remembered.into_iter().collect();
+            // When no others are left, those of ports that are away are better than none.
+            builder.assign_lids_beside(&reserved).or_else(|_| builder.assign_lids())?;
         }
         let fabric = Arc::new(builder.build());
         let new_lids = order
@@ -125,6 +127,12 @@ impl Snapshot {
         &survey.nodes[self.found[node.index()]]
     }
 
+    /// Whether anything is routed to or over a port.
+    pub(crate) fn uses(&self, (guid, port): PortKey) -> bool {
+        let at = self.fabric.node_by_guid(Guid(guid)).and_then(|node| self.fabric.port(PortRef::new(node, port)));
+        at.is_some_and(|port| port.lid.is_some() || port.peer.is_some())
+    }
+
     /// A port's key for the memory across sweeps.
     pub(crate) fn key(&self, at: PortRef) -> PortKey {
         (self.fabric.node(at.node).guid.0, at.port)
@@ -137,14 +145,16 @@ fn port_guid(found: &crate::survey::Found, port: u8) -> u64 {
 }
 
 /// Leaves out what hangs on left-out nodes only: no packet could get there.
-fn leave_out_cut_off(survey: &mut Survey) {
+fn leave_out_cut_off(survey: &mut Survey, refused: &BTreeSet<PortKey>) {
+    let is_refused = |(node, port): (usize, u8)| refused.contains(&(survey.nodes[node].info.node_guid(), port));
     let mut reached = vec![false; survey.nodes.len()];
     let mut stack = vec![0];
     while let Some(node) = stack.pop() {
         if survey.nodes.get(node).is_none_or(|found| found.left_out) || std::mem::replace(&mut reached[node], true) {
             continue;
         }
-        stack.extend(survey.cables.range((node, 0)..=(node, u8::MAX)).map(|(_, &(peer, _))| peer));
+        let cables = survey.cables.range((node, 0)..=(node, u8::MAX)).filter(|&(&here, &there)| !is_refused(here) && !is_refused(there));
+        stack.extend(cables.map(|(_, &(peer, _))| peer));
     }
     for (node, reached) in reached.into_iter().enumerate() {
         if !reached && !survey.nodes[node].left_out {

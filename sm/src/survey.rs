@@ -98,7 +98,7 @@ impl Survey {
     pub(crate) fn answer(&mut self, exchange: &mut Exchange, id: RequestId, mad: &Mad) -> bool {
         let Some(question) = self.asked.remove(&id) else { return false };
         if mad.status() != Status::OK {
-            self.refused(question, mad.attribute_id(), mad.status());
+            self.refused(exchange, question, mad.attribute_id(), mad.status());
             return true;
         }
         match question {
@@ -127,8 +127,7 @@ impl Survey {
             }
             // Nothing is known but that the local node is silent; the manager sees it from the lack of nodes.
             Question::Who { from: None, .. } => {}
-            // A description is good to have; its lack does not keep a node out.
-            Question::Description(node) => self.find(node, None, Problem::NoAnswer(NodeDescription::ID)),
+            Question::Description(node) => self.description_unknown(node, Problem::NoAnswer(NodeDescription::ID)),
             Question::Switch(node) => self.leave_out(node, None, Problem::NoAnswer(SwitchInfo::ID)),
             // The ports can be read all the same: the change bit then brings one sweep more.
             Question::ClearChange(node) => self.ask_ports(exchange, node),
@@ -139,7 +138,7 @@ impl Survey {
         true
     }
 
-    fn refused(&mut self, question: Question, attribute: AttributeId, status: Status) {
+    fn refused(&mut self, exchange: &mut Exchange, question: Question, attribute: AttributeId, status: Status) {
         let problem = Problem::Refused(attribute, status);
         match question {
             Question::Who { from: Some((node, port)), .. } => {
@@ -147,7 +146,11 @@ impl Survey {
                 self.find(node, Some(port), problem);
             }
             Question::Who { from: None, .. } | Question::Extended(..) | Question::OtherSm(..) => {}
-            Question::Description(node) | Question::ClearChange(node) => self.find(node, None, problem),
+            Question::Description(node) => self.description_unknown(node, problem),
+            Question::ClearChange(node) => {
+                self.find(node, None, problem);
+                self.ask_ports(exchange, node);
+            }
             Question::Switch(node) => self.leave_out(node, None, problem),
             Question::Port(node, port) => self.port_unknown(node, port, problem),
         }
@@ -182,6 +185,7 @@ impl Survey {
             if contradicts {
                 let other = self.nodes[node].place(None).to_string();
                 let place = Place::new("?", info.node_guid(), Some(port), &path);
+                self.incomplete = true;
                 self.findings.push(Finding { place, problem: Problem::DuplicateGuid(other) });
                 return;
             }
@@ -252,7 +256,8 @@ impl Survey {
         self.nodes[node].ports[usize::from(port)] = Some(info);
         let up = matches!(state, Some(PortState::Init | PortState::Armed | PortState::Active));
         let cabled = port != 0 || !self.nodes[node].is_switch();
-        let forwards = self.nodes[node].is_switch() || node == 0;
+        // No packet goes through a host: of the local one only the port that we speak from leads on.
+        let forwards = self.nodes[node].is_switch() || (node == 0 && port == self.nodes[0].info.local_port_num());
         if cabled && up && forwards && !self.cables.contains_key(&(node, port)) {
             match self.nodes[node].path(port).then(port) {
                 Some(path) => self.ask_who(exchange, Some((node, port)), path),
@@ -274,11 +279,18 @@ impl Survey {
         }
     }
 
+    /// A description is good to have; its lack does not keep a node out.
+    fn description_unknown(&mut self, node: usize, problem: Problem) {
+        self.incomplete = true;
+        self.find(node, None, problem);
+    }
+
     /// A port of which nothing is known: fatal where the node is addressed by it, else the cable in it is left out.
     fn port_unknown(&mut self, node: usize, port: u8, problem: Problem) {
         if port == 0 || !self.nodes[node].is_switch() {
             self.leave_out(node, Some(port), problem);
         } else {
+            self.incomplete = true;
             self.find(node, Some(port), problem);
         }
     }
