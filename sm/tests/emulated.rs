@@ -419,3 +419,21 @@ fn fdr10_is_told_from_qdr() {
     });
     assert_eq!(speeds, [Some(LinkSpeed::Fdr10), Some(LinkSpeed::Qdr), Some(LinkSpeed::Qdr)]);
 }
+
+#[test]
+fn the_lid_of_a_port_that_is_away_is_given_to_nobody() {
+    let mut site = Site::new("clos2:8");
+    let (away, new) = (site.node("host-1-1"), site.node("host-2-2"));
+    site.emulator.remove_node(new);
+    site.up();
+    let lid = site.lid(PortRef::new(away, 1));
+    site.emulator.remove_node(away);
+    site.up();
+    site.emulator.return_node(new);
+    site.run(|event| matches!(event, Event::Up { written, .. } if written.activated > 0));
+    assert_ne!(site.lid(PortRef::new(new, 1)), lid);
+    site.emulator.return_node(away);
+    site.run(|event| matches!(event, Event::Up { written, .. } if written.activated > 0));
+    assert_eq!(site.lid(PortRef::new(away, 1)), lid);
+    site.check_all_pairs(&hosts(&site.fabric));
+}

@@ -4,7 +4,9 @@ use heddle_emulator::Emulator;
 use heddle_fabric::{Fabric, NodeIndex, NodeKind, PortRef, generate};
 use heddle_mad::Time;
 use heddle_mad::transport::{Delivery, Envelope, Transport, TransportError};
-use heddle_mad::wire::{Attribute, CapabilityMask, LinearForwardingTable, Mad, Method, NodeInfo, PortInfo, SmInfo, SmState, Status};
+use heddle_mad::wire::{
+    Attribute, CapabilityMask, LinearForwardingTable, Mad, Method, NodeInfo, PortInfo, PortState, SmInfo, SmState, Status,
+};
 use heddle_sm::{Config, Event, Problem, SubnetManager, Why, drive};
 
 /// Changes answers on their way.
@@ -175,4 +177,67 @@ fn a_port_that_keeps_its_own_lid_is_not_routed_to() {
     let Some(Event::Up { proven, .. }) = events.last() else { unreachable!() };
     assert_eq!(proven.fabric().node_by_guid(stubborn), None);
     assert_eq!(proven.fabric().end_ports().len(), fabric.nodes().len() - 1);
+}
+
+#[test]
+fn a_port_that_cannot_be_set_is_routed_around() {
+    let fabric = fabric();
+    let leaf = fabric.node(node(&fabric, "leaf-3")).guid;
+    let mut path_of_leaf = None;
+    let lie = |mad: &mut Mad| {
+        if answers::<NodeInfo>(mad).is_some_and(|info| info.node_guid() == leaf.0) {
+            path_of_leaf = path_of_leaf.or(mad.initial_path());
+        }
+        let is_port = mad.initial_path() == path_of_leaf && mad.modifier() == 5;
+        if answers::<PortInfo>(mad).is_some_and(|info| is_port && info.state() == Some(PortState::Armed)) {
+            mad.set_status(Status::BAD_FIELD);
+        }
+    };
+    let events = run(&fabric, lie, up);
+    let Some(Event::Up { proven, .. }) = events.last() else { unreachable!() };
+    let routed = proven.fabric();
+    let switch = routed.node_by_guid(leaf).unwrap();
+    assert_eq!(routed.port(PortRef::new(switch, 5)).unwrap().peer, None);
+    assert!(routed.port(PortRef::new(switch, 6)).unwrap().peer.is_some());
+    assert_eq!(routed.nodes().len(), fabric.nodes().len());
+}
+
+#[test]
+fn a_local_port_that_refuses_its_lid_is_no_fabric_and_no_harm() {
+    let fabric = fabric();
+    let lie = |mad: &mut Mad| {
+        if let Some(mut info) = answers::<PortInfo>(mad).filter(|_| mad.hop_count() == 0) {
+            info.set_lid(0);
+            mad.set_attribute(&info);
+        }
+    };
+    let mut sweeps = 0;
+    run(&fabric, lie, |event| {
+        sweeps += usize::from(matches!(event, Event::SweepBegan(_)));
+        sweeps == 5
+    });
+}
+
+#[test]
+fn what_a_node_says_is_not_written_back_as_its_key() {
+    let fabric = fabric();
+    let host = fabric.nodes().iter().position(|node| node.kind == NodeKind::Ca).unwrap();
+    let emulator = Emulator::new(&fabric, PortRef::new(NodeIndex(host as u32), 1)).unwrap();
+    let lie = |mad: &mut Mad| {
+        if let Some(mut info) = answers::<PortInfo>(mad) {
+            info.set_m_key(0xdead_beef);
+            info.set_m_key_protect_bits(3);
+            info.set_link_width_enabled(1);
+            mad.set_attribute(&info);
+        }
+    };
+    let mut transport = Lying { emulator, lie };
+    let mut sm = SubnetManager::new(Config::default(), transport.now());
+    drive(&mut sm, &mut transport, |event| !up(event)).unwrap();
+    for (index, node) in fabric.nodes().iter().enumerate() {
+        let at = PortRef::new(NodeIndex(index as u32), u8::from(node.kind == NodeKind::Ca));
+        let info = transport.emulator.port_info(at).unwrap();
+        assert_eq!((info.m_key(), info.m_key_protect_bits()), (0, 0), "{at:?}");
+        assert!(at.port == 0 || info.link_width_enabled() == info.link_width_supported(), "{at:?}");
+    }
 }
