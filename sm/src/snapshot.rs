@@ -94,7 +94,7 @@ impl Snapshot {
                 let Some(info) = found.ports[usize::from(port)].filter(|_| !refused.contains(&key(node, port))) else { continue };
                 let said = Lid::new(info.lid()).filter(|lid| !remembered.contains(lid));
                 let spec = builder.port_mut(PortRef::new(index, port)).expect("the port is in range");
-                spec.guid = Guid(port_guid(found, port));
+                spec.guid = Guid(found.port_guid(port));
                 spec.lid = lids.get(&key(node, port)).copied().or(said);
                 if survey.read_only {
                     spec.lmc = info.lmc();
@@ -137,11 +137,6 @@ impl Snapshot {
     pub(crate) fn key(&self, at: PortRef) -> PortKey {
         (self.fabric.node(at.node).guid.0, at.port)
     }
-}
-
-/// Only the GUID of the port that NodeInfo came in by is told; a host's others are not known.
-fn port_guid(found: &crate::survey::Found, port: u8) -> u64 {
-    if found.is_switch() || found.info.local_port_num() == port { found.info.port_guid() } else { 0 }
 }
 
 /// Leaves out what hangs on left-out nodes only: no packet could get there.

@@ -21,6 +21,8 @@ pub(crate) struct Found {
     pub(crate) extended: BTreeMap<u8, ExtendedPortInfo>,
     /// How to reach it: a switch by any path; a host's port by the path that leads to this very port.
     paths: BTreeMap<u8, Path>,
+    /// Of a host, by port: NodeInfo tells the GUID of the port that it is asked by.
+    port_guids: BTreeMap<u8, u64>,
     /// Set when the node cannot be part of this sweep's fabric.
     pub(crate) left_out: bool,
 }
@@ -34,6 +36,11 @@ impl Found {
     pub(crate) fn path(&self, port: u8) -> Path {
         let own = if self.is_switch() { None } else { self.paths.get(&port) };
         *own.or_else(|| self.paths.values().next()).expect("a node is found by a path")
+    }
+
+    /// The GUID of a port that has a LID: of port 0 of a switch, of a host's ports; 0 if no way led into the port.
+    pub(crate) fn port_guid(&self, port: u8) -> u64 {
+        if self.is_switch() { self.info.port_guid() } else { self.port_guids.get(&port).copied().unwrap_or(0) }
     }
 
     pub(crate) fn place(&self, port: Option<u8>) -> Place {
@@ -203,6 +210,7 @@ impl Survey {
             return;
         }
         self.nodes[node].paths.entry(port).or_insert(path);
+        self.nodes[node].port_guids.insert(port, info.port_guid());
         if self.nodes[node].ports[usize::from(port)].is_none() {
             self.ask(exchange, Question::Port(node, port));
         }
@@ -218,6 +226,7 @@ impl Survey {
             extended: BTreeMap::new(),
             ports: vec![None; usize::from(info.num_ports()) + 1],
             paths: BTreeMap::from([(info.local_port_num(), path)]),
+            port_guids: BTreeMap::new(),
             left_out: false,
         });
         self.ask(exchange, Question::Description(node));

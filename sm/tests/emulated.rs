@@ -376,6 +376,32 @@ fn a_cable_between_two_ports_of_one_switch_is_harmless() {
 }
 
 #[test]
+fn each_port_of_a_host_has_its_own_guid() {
+    let mut builder = generate("ring:4,hosts=1").unwrap();
+    let host = builder.add_node(NodeSpec::new(NodeKind::Ca, Guid(0xa0), 2, "two ports")).unwrap();
+    let switch = builder.add_node(NodeSpec::new(NodeKind::Switch, Guid(0xb0), 4, "extra")).unwrap();
+    for port in 1..=2 {
+        builder.port_mut(PortRef::new(host, port)).unwrap().guid = Guid(0xa0 + u64::from(port));
+        builder.connect(PortRef::new(host, port), PortRef::new(switch, port), Link::default()).unwrap();
+    }
+    let attached = builder.peer(PortRef::new(NodeIndex(0), 1)).unwrap().0;
+    builder.disconnect(attached);
+    builder.connect(PortRef::new(switch, 3), PortRef::new(NodeIndex(0), 1), Link::default()).unwrap();
+    builder.connect(PortRef::new(switch, 4), attached, Link::default()).unwrap();
+    let mut site = Site::with(builder.build(), Config::default());
+    let mut guids = Vec::new();
+    site.run(|event| match event {
+        Event::Found(found) => {
+            let host = found.fabric.node_by_guid(Guid(0xa0)).unwrap();
+            guids = found.fabric.node_ports(host).iter().map(|port| port.guid.0).collect();
+            true
+        }
+        _ => false,
+    });
+    assert_eq!(guids, [0, 0xa1, 0xa2]);
+}
+
+#[test]
 fn looking_writes_nothing() {
     let config = Config { read_only: true, ..Config::default() };
     let mut site = Site::with(generate("clos2:8").unwrap().build(), config);
