@@ -91,6 +91,8 @@ impl fmt::Display for Finding {
 pub enum Problem {
     /// The link is up, but nobody answers behind it.
     NobodyBehind,
+    /// The port that the subnet manager speaks from has no link: nothing but its own node is found.
+    LocalLinkDown,
     /// The node does not answer a question; it is left out.
     NoAnswer(AttributeId),
     /// The node refuses a question.
@@ -122,6 +124,7 @@ pub enum Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::LocalLinkDown => f.write_str("has no link, so nothing else is found from here. Is the cable in another port?"),
             Self::NobodyBehind => f.write_str("the link is up but nobody answers behind it; left out, asked again at each light sweep"),
             Self::NoAnswer(attribute) => write!(f, "does not answer {attribute:?}; left out, asked again later"),
             Self::Refused(attribute, status) => write!(f, "refuses {attribute:?}: {status}"),

@@ -263,6 +263,9 @@ impl Survey {
             return;
         }
         self.nodes[node].ports[usize::from(port)] = Some(info);
+        if node == 0 && state == Some(PortState::Down) && !self.nodes[0].is_switch() && port == self.nodes[0].info.local_port_num() {
+            self.find(node, Some(port), Problem::LocalLinkDown);
+        }
         let up = matches!(state, Some(PortState::Init | PortState::Armed | PortState::Active));
         let cabled = port != 0 || !self.nodes[node].is_switch();
         // No packet goes through a host: of the local one only the port that we speak from leads on.

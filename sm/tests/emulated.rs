@@ -332,16 +332,20 @@ fn the_smallest_fabrics_come_up() {
     let fabric = builder.build();
     let mut emulator = Emulator::new(&fabric, PortRef::new(NodeIndex(0), 1)).unwrap();
     let mut sm = SubnetManager::new(Config::default(), emulator.now());
-    let mut nodes = 0;
+    let (mut nodes, mut problems) = (0, Vec::new());
     drive(&mut sm, &mut emulator, |event| match event {
         Event::Up { proven, .. } => {
             nodes = proven.fabric().nodes().len();
             false
         }
+        Event::Found(found) => {
+            problems.extend(found.findings.iter().map(|finding| finding.problem.clone()));
+            true
+        }
         _ => true,
     })
     .unwrap();
-    assert_eq!(nodes, 1);
+    assert_eq!((nodes, problems), (1, vec![Problem::LocalLinkDown]));
 }
 
 #[test]
