@@ -42,7 +42,8 @@ impl Memory {
         let lids = &self.lids;
         self.tables.retain(|guid, programmed| present.get(guid).is_some_and(|found| !was_reset(found, programmed, lids)));
         self.params.retain(|(guid, port), _| {
-            let info = present.get(guid).and_then(|found| found.ports[usize::from(*port)]);
+            // A node may say that it has fewer ports than before.
+            let info = present.get(guid).and_then(|found| *found.ports.get(usize::from(*port))?);
             // A port in Initialize has gone down since it was set, and may have lost what it was set to.
             info.is_some_and(|info| info.state() != Some(PortState::Init))
         });

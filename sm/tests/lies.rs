@@ -241,3 +241,25 @@ fn what_a_node_says_is_not_written_back_as_its_key() {
         assert!(at.port == 0 || info.link_width_enabled() == info.link_width_supported(), "{at:?}");
     }
 }
+
+#[test]
+fn a_switch_that_has_fewer_ports_than_before_is_no_harm() {
+    let fabric = fabric();
+    let leaf = fabric.node(node(&fabric, "leaf-2")).guid;
+    let mut spoiled = false;
+    let lie = |mad: &mut Mad| {
+        if !spoiled && answers::<LinearForwardingTable>(mad).is_some() {
+            mad.set_status(Status::BAD_FIELD); // brings another sweep
+            spoiled = true;
+        }
+        if let Some(mut info) = answers::<NodeInfo>(mad).filter(|info| spoiled && info.node_guid() == leaf.0) {
+            info.set_num_ports(6);
+            mad.set_attribute(&info);
+        }
+    };
+    let mut ups = 0;
+    run(&fabric, lie, |event| {
+        ups += usize::from(up(event));
+        ups == 2
+    });
+}

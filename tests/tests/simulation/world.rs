@@ -68,6 +68,12 @@ pub(crate) fn run(seed: u64) -> String {
     let calm = burst.calm;
     world.play(burst);
     world.comes_to_rest();
+    if !world.truth.doubtful.is_empty() {
+        // Lies that made sense were believed; the next sweep, for whatever reason, finds the truth.
+        world.happen(Happening::Rename(attach.node, "whole again".to_owned()));
+        world.rest(Duration::from_secs(20));
+        world.comes_to_rest();
+    }
     checks::all(&world).unwrap_or_else(|wrong| panic!("{calm:?} after all is whole again: {wrong}\n{}", world.log));
     world.is_left_alone();
     world.log
@@ -221,7 +227,8 @@ impl World {
 
     /// Waits until the subnet manager is not in the middle of something.
     fn comes_to_rest(&mut self) {
-        let end = self.emulator.now() + Duration::from_secs(60);
+        // When the way to everybody breaks while much is being written, each request waits for its timeouts.
+        let end = self.emulator.now() + Duration::from_secs(300);
         while self.at_work {
             assert!(self.emulator.now() < end, "always at work\n{}", self.log);
             self.step(end);
@@ -244,10 +251,11 @@ impl World {
             }
             self.rest(Duration::from_secs(1));
         }
-        // 30 seconds ago the last happening was 30 seconds past: the pauses between sweeps have become the longest.
+        // 30 seconds ago the last happening was 30 seconds past. Pauses of 1, 2, 4, 8 and 10 seconds lie between sweeps, again from the
+        // shortest after one that found all in order.
         let since = Time::ZERO + (began - Time::ZERO).saturating_sub(Duration::from_secs(30));
         let sweeps = self.sweeps.iter().filter(|&&at| at >= since && at <= began).count();
-        assert!(sweeps <= 4, "{sweeps} sweeps in 30 s\n{}", self.log);
+        assert!(sweeps <= 8, "{sweeps} sweeps in 30 s\n{}", self.log);
     }
 
     /// A whole fabric is not written to.
