@@ -153,7 +153,7 @@ fn check_ports(stock: &Stock<'_>, expected: &Graph, dump: &Dump, sm_lid: u16) {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), from `$HEDDLE_SEED` or a seed of the moment; printed with each failure.
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), from `$HEDDLE_PAIRS_SEED` or a seed of the moment; printed with each failure.
 struct Random {
     seed: u64,
     state: u64,
@@ -161,9 +161,9 @@ struct Random {
 
 impl Random {
     fn new() -> Self {
-        let given = std::env::var("HEDDLE_SEED").ok().map(|seed| seed.parse().expect("HEDDLE_SEED is a number"));
+        let given = std::env::var("HEDDLE_PAIRS_SEED").ok().map(|seed| seed.parse().expect("HEDDLE_PAIRS_SEED is a number"));
         let seed = given.unwrap_or_else(|| std::hash::RandomState::new().build_hasher().finish());
-        eprintln!("HEDDLE_SEED={seed}");
+        eprintln!("HEDDLE_PAIRS_SEED={seed}");
         Self { seed, state: seed }
     }
 
@@ -178,6 +178,6 @@ impl Random {
 
 impl std::fmt::Debug for Random {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "HEDDLE_SEED={}", self.seed)
+        write!(f, "HEDDLE_PAIRS_SEED={}", self.seed)
     }
 }
