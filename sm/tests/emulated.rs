@@ -467,3 +467,21 @@ fn the_lid_of_a_port_that_is_away_is_given_to_nobody() {
     assert_eq!(site.lid(PortRef::new(away, 1)), lid);
     site.check_all_pairs(&hosts(&site.fabric));
 }
+
+#[test]
+fn a_cut_to_everybody_while_sweeping_or_writing_is_noticed_soon() {
+    // 80 switches and 128 hosts are read within 20 ms and written within 50: a cut at each of these times meets another step.
+    for ms in [1, 3, 5, 8, 12, 20, 30, 40] {
+        let mut site = Site::new("clos3:8");
+        let own = site.emulator.attach();
+        site.emulator.schedule(Time(ms * 1_000_000), Happening::Cut(own));
+        site.run(|event| matches!(event, Event::Up { proven, .. } if proven.fabric().nodes().len() == 1));
+        // All that was asked runs out once, a second for each window of nodes, and then the next sweep or look sees it.
+        let noticed = site.emulator.now();
+        assert!(noticed < Time::ZERO + Duration::from_secs(30), "cut at {ms} ms, noticed at {noticed:?}");
+        site.emulator.restore(own);
+        site.run(|event| matches!(event, Event::Up { proven, .. } if proven.fabric().nodes().len() == 208));
+        assert!(site.emulator.now() < noticed + Duration::from_secs(30), "restored at {noticed:?}, up at {:?}", site.emulator.now());
+        site.check_all_pairs(&hosts(&site.fabric));
+    }
+}

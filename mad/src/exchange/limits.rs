@@ -51,6 +51,8 @@ pub(super) struct Window {
     max: usize,
     /// Answers since the size last changed.
     answers: usize,
+    /// Whether anything was answered since the last cut.
+    heard: bool,
     /// Failures before this time belong to the load of before the last cut.
     blind_until: Time,
 }
@@ -58,7 +60,7 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn new(size: usize, max: usize) -> Self {
         let max = max.max(1);
-        Self { size: size.clamp(1, max), max, answers: 0, blind_until: Time::ZERO }
+        Self { size: size.clamp(1, max), max, answers: 0, heard: false, blind_until: Time::ZERO }
     }
 
     pub(super) fn size(&self) -> usize {
@@ -67,16 +69,20 @@ impl Window {
 
     pub(super) fn answered(&mut self) {
         self.answers += 1;
+        self.heard = true;
         if self.answers >= self.size {
             self.answers = 0;
             self.size = (self.size + 1).min(self.max);
         }
     }
 
+    /// Halves the window, once for all that was under way together. Where nobody answers at all, that is not congestion: a narrower
+    /// window would only make it take longer to find out about each.
     pub(super) fn failed(&mut self, now: Time, blind_until: Time) {
-        if now < self.blind_until {
+        if now < self.blind_until || !self.heard {
             return;
         }
+        self.heard = false;
         self.blind_until = blind_until;
         self.answers = 0;
         self.size = (self.size / 2).max(1);

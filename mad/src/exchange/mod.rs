@@ -69,6 +69,9 @@ pub enum Failure {
         /// How often it was sent.
         attempts: u32,
     },
+    /// It was not sent: the node had let another request run out, and answered nothing meanwhile.
+    #[error("not sent, since the node does not answer")]
+    Silent,
     /// The transport knew that nothing would come back.
     #[error("undeliverable, in {attempts} attempts")]
     Undeliverable {
@@ -144,6 +147,7 @@ struct Node {
     /// Requests on the wire or pausing.
     busy: usize,
     has_turn: bool,
+    answers: u64,
 }
 
 struct Request {
@@ -152,6 +156,8 @@ struct Request {
     attempts: u32,
     state: State,
     cancelled: bool,
+    /// How many answers of the node there had been when it was sent first.
+    answers_before: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -199,6 +205,7 @@ impl Exchange {
             window: Window::new(self.limits.per_node, self.limits.per_node),
             busy: 0,
             has_turn: false,
+            answers: 0,
         });
         entry.queue.push_back((id, Box::new(envelope)));
         self.queued += 1;
@@ -293,7 +300,7 @@ impl Exchange {
                 let Some((id, envelope)) = node.queue.pop_front() else { continue };
                 let state = State::OnWire(deadline);
                 let copy = Envelope::clone(&envelope);
-                self.sent.insert(id, Request { node: key, envelope, attempts: 1, state, cancelled: false });
+                self.sent.insert(id, Request { node: key, envelope, attempts: 1, state, cancelled: false, answers_before: node.answers });
                 self.queued -= 1;
                 (id, copy)
             };
@@ -353,6 +360,7 @@ impl Exchange {
         self.window.answered();
         if let Some(node) = self.nodes.get_mut(&request.node) {
             node.window.answered();
+            node.answers += 1;
         }
         self.settle(request.node);
         if request.cancelled {
@@ -402,13 +410,25 @@ impl Exchange {
         }
         let Some(request) = self.end(id) else { return true };
         self.remember_given_up(id);
-        self.settle(request.node);
         if !request.cancelled {
             self.counters.failed += 1;
             let why = why(request.attempts);
             self.events.push_back(Event::Failed { id: RequestId(id), why, request: *request.envelope });
+            self.end_queue_of_silent(request.node, request.answers_before);
         }
+        self.settle(request.node);
         true
+    }
+
+    /// What is queued for a node that answered nothing while a request ran out fails too: to find out for each, one after another,
+    /// would take the sweep of a broken fabric hours.
+    fn end_queue_of_silent(&mut self, key: u64, answers_before: u64) {
+        let Some(node) = self.nodes.get_mut(&key).filter(|node| node.answers == answers_before) else { return };
+        for (id, request) in std::mem::take(&mut node.queue) {
+            self.queued -= 1;
+            self.counters.failed += 1;
+            self.events.push_back(Event::Failed { id: RequestId(id), why: Failure::Silent, request: *request });
+        }
     }
 
     /// From the wire or a pause into the queue of repetitions; a cancelled request ends instead.

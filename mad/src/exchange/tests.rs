@@ -139,12 +139,40 @@ fn the_windows_follow_losses_and_answers() {
     exchange.handle_timeout(Time(101 * MS));
     assert_eq!(transmit_all(&mut exchange, Time(101 * MS)).len(), 8);
     exchange.handle_timeout(Time(201 * MS));
-    assert_eq!(transmit_all(&mut exchange, Time(201 * MS)).len(), 4, "the next period cuts again");
-    for period in 3..10 {
+    let mut sent = transmit_all(&mut exchange, Time(201 * MS));
+    assert_eq!(sent.len(), 8, "nobody answers: that is no congestion, and a narrower window would not help");
+    for (period, expected) in (3..).zip([4, 2, 1, 2]) {
+        exchange.handle(Time((period * 100 - 50) * MS), received(&sent[0]));
         exchange.handle_timeout(Time((period * 100 + 1) * MS));
-        transmit_all(&mut exchange, Time((period * 100 + 1) * MS));
+        sent = transmit_all(&mut exchange, Time((period * 100 + 1) * MS));
+        assert_eq!(sent.len(), expected, "one answered, the others lost: each period cuts, but one that is answered makes two");
     }
-    assert_eq!(exchange.on_wire(), 1, "and never ends at nothing");
+}
+
+#[test]
+fn what_is_queued_for_a_silent_node_fails_with_the_first_that_runs_out() {
+    let mut exchange = Exchange::new(Limits { retries: 0, ..limits(8, 2) });
+    for i in 0..100 {
+        exchange.ask(1, get(i));
+    }
+    assert_eq!(transmit_all(&mut exchange, Time(0)).len(), 2);
+    exchange.handle_timeout(Time::ZERO + limits(8, 2).timeout);
+    let mut failures: Vec<_> = std::iter::from_fn(|| exchange.poll_event())
+        .map(|event| if let Event::Failed { why, .. } = event { why } else { panic!("{event:?}") })
+        .collect();
+    failures.sort_by_key(|&why| why == Failure::Silent);
+    let (sent, unsent) = failures.split_at(2);
+    assert_eq!(sent, [Failure::TimedOut { attempts: 1 }; 2]);
+    assert_eq!(unsent, [Failure::Silent; 98]);
+    assert_eq!((exchange.outstanding(), exchange.on_wire(), exchange.poll_timeout()), (0, 0, None));
+    // One that answers some keeps its queue.
+    for i in 0..10 {
+        exchange.ask(2, get(i));
+    }
+    let sent = transmit_all(&mut exchange, Time(MS));
+    exchange.handle(Time(MS), received(&sent[1]));
+    exchange.handle_timeout(Time(MS) + limits(8, 2).timeout);
+    assert_eq!(exchange.outstanding(), 8, "one answered, one ran out");
 }
 
 #[test]
@@ -272,6 +300,7 @@ impl Reference {
             prop_assert!(asked.sent.len() <= limits.retries as usize + 1);
             self.wire.push(envelope);
         }
+        let mut ran_out = None;
         while let Some(event) = exchange.poll_event() {
             match event {
                 Event::Answer { id, .. } => {
@@ -279,10 +308,16 @@ impl Reference {
                     prop_assert!(asked.answerable && !asked.ended);
                     asked.ended = true;
                 }
-                Event::Failed { id, .. } => {
+                Event::Failed { id, why, .. } => {
                     let asked = self.requests.get_mut(&id).expect("only what was asked");
                     prop_assert!(!asked.ended && !asked.answerable);
-                    prop_assert_eq!(asked.sent.len(), limits.retries as usize + 1);
+                    if why == Failure::Silent {
+                        prop_assert!(asked.sent.is_empty());
+                        prop_assert_eq!(Some(asked.node), ran_out, "only after another request of this node");
+                    } else {
+                        prop_assert_eq!(asked.sent.len(), limits.retries as usize + 1);
+                        ran_out = Some(asked.node);
+                    }
                     asked.ended = true;
                 }
                 Event::Unsolicited(envelope) => prop_assert!(!envelope.mad.method().is_response()),

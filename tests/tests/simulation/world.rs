@@ -227,8 +227,7 @@ impl World {
 
     /// Waits until the subnet manager is not in the middle of something.
     fn comes_to_rest(&mut self) {
-        // When the way to everybody breaks while much is being written, each request waits for its timeouts.
-        let end = self.emulator.now() + Duration::from_secs(300);
+        let end = self.emulator.now() + Duration::from_secs(60);
         while self.at_work {
             assert!(self.emulator.now() < end, "always at work\n{}", self.log);
             self.step(end);
