@@ -203,6 +203,7 @@ fn other_formats() {
         ("{\n  \"nodes\": []\n}\n", "JSON"),
         ("TOPSYSTEM A,B\n\nNODE SW 8 X U1\n", ".ibnl"),
         ("# made by hand\nTYPE8 SW-1\n   P1 -> Adapter H-1 P1\n", ".topo"),
+        ("#---\n\nDIRECTOR SL1\n\t L1/P1 -8X-5G-> Adapter H-1 P1\n", ".topo"),
         ("#StartDevice,StartPort,EndDevice,EndPort,LinkType\n", ".ndt"),
         ("SwitchName=s1 Nodes=n[1-4]\n", "Slurm"),
         ("strict digraph \"x\" {\n", "Graphviz"),

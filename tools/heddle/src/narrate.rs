@@ -29,8 +29,9 @@ impl<'a> Narrator<'a> {
 
     /// A line of its own.
     pub(crate) fn say(&mut self, now: Time, what: impl fmt::Display) -> anyhow::Result<()> {
-        let time = format!("[{:.3} s]", now.since(self.start).as_secs_f64());
-        self.out.line(format_args!("{time:>12} {what}"))
+        // To the microsecond: a reaction takes less than a millisecond on a small fabric.
+        let time = format!("[{:.6} s]", now.since(self.start).as_secs_f64());
+        self.out.line(format_args!("{time:>15} {what}"))
     }
 
     pub(crate) fn tell(&mut self, now: Time, event: &Event) -> anyhow::Result<()> {

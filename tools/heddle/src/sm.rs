@@ -7,7 +7,7 @@ use crate::{Outcome, engines};
 use anyhow::bail;
 use heddle_engines::Engine;
 use heddle_mad::transport::Transport;
-use heddle_sm::{Config, Event};
+use heddle_sm::{Config, Event, Problem};
 use heddle_verify::Proven;
 use std::path::PathBuf;
 
@@ -74,6 +74,7 @@ impl Arguments {
         let quiet = config.sweep_interval * 5 / 2;
         let mut narrator = Narrator::new(out, transport.now());
         let mut last = (Outcome::Finding, transport.now());
+        let mut has_link = false;
         transport.set_is_sm(true)?;
         let ended = live::run(config, transport, pace, |now, event| {
             if let Some(script) = &mut script {
@@ -91,8 +92,12 @@ impl Arguments {
             narrator.tell(now, event)?;
             last = (last.0, now);
             match event {
+                Event::Found(found) => {
+                    has_link = found.findings.iter().all(|finding| finding.problem != Problem::LocalLinkDown);
+                    return Ok(None);
+                }
                 Event::Up { .. } => {
-                    last = (Outcome::Fine, now);
+                    last = (if has_link { Outcome::Fine } else { Outcome::Finding }, now);
                     if let Err(error) = dumped {
                         if self.once || script.is_some() {
                             return Err(error);

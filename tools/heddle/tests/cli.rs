@@ -283,18 +283,18 @@ fn sm_on_the_emulator_reacts_to_a_script() {
     // In this order: up, the cut, its trap, one cable less, up, the restoration, all cables again, up.
     let mut rest = text.as_str();
     for expected in [
-        "[0.000 s] sweep: start",
+        "[0.000000 s] sweep: start",
         "found 12 switches, 32 hosts, 64 cables",
         "routed by up-down",
         "proof: every LID is reached",
         "SUBNET UP",
-        "[2.000 s] --- the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\" breaks",
+        "[2.000000 s] --- the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\" breaks",
         "sweep: trap 128",
         "found 12 switches, 32 hosts, 63 cables",
         "proof:",
         "written:",
         "SUBNET UP",
-        "[4.000 s] --- the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\" is whole again",
+        "[4.000000 s] --- the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\" is whole again",
         "sweep: trap 128",
         "found 12 switches, 32 hosts, 64 cables",
         "SUBNET UP",
@@ -316,6 +316,16 @@ fn sm_tells_why_it_cannot_route() {
     let output = run(&["sm", "--emulate", "gen:ring:6", "--engine", "min-hop,up-down", "--once", "--dump", dump.to_str().unwrap()]);
     assert_status(&output, 0);
     assert_eq!(entries(&dump), ["opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs", "opensm.mcfdbs"]);
+}
+
+#[test]
+fn sm_without_a_link_ends_with_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("alone.ibnetdiscover");
+    fs::write(&file, "vendid=0x2c9\ndevid=0x1017\nsysimgguid=0x1\ncaguid=0x1\nCa\t1 \"H-0000000000000001\"\t\t# \"alone\"\n").unwrap();
+    let output = run(&["sm", "--emulate", file.to_str().unwrap(), "--once"]);
+    assert_status(&output, 1);
+    assert!(stdout(&output).contains("\"alone\"") && stdout(&output).contains("has no link"), "{}", stdout(&output));
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn other_format(text: &[u8]) -> Option<&'static str> {
         Some("JSON")
     } else if begins("TOPSYSTEM") {
         Some("an IBDM system file (.ibnl)")
-    } else if begins("P") && has("->") {
+    } else if has("-> ") && (begins("P") || has("/P")) {
         Some("an IBDM topology file (.topo)")
     } else if has("StartDevice,") || has("EndDevice,") {
         Some("a wiring plan (.ndt or CSV)")
