@@ -219,10 +219,11 @@ impl SubnetManager {
         if self.config.read_only {
             return;
         }
-        if let Some(trap) = notices::trap(&envelope.mad) {
+        if let Some(notice) = notices::trap(&envelope.mad) {
+            // Any trap, understood or not: its sender repeats it until then.
             self.exchange.tell(notices::repress(envelope));
-            if trap.is_change() {
-                self.sweep_for(now, Why::Trap { number: trap.number, lid: trap.lid });
+            if notices::is_change(&notice) {
+                self.sweep_for(now, Why::Trap { number: notice.trap_number(), lid: notice.issuer_lid() });
             }
         } else if let Some(answer) = self.own_sm_info().and_then(|own| notices::sm_info(envelope, &own)) {
             self.exchange.tell(answer);
@@ -260,7 +261,7 @@ impl SubnetManager {
     fn begin_sweep(&mut self, why: Why) -> Phase {
         self.events.push_back(Event::SweepBegan(why));
         self.again = None;
-        Phase::Sweeping(Survey::begin(&mut self.exchange, self.config.read_only))
+        Phase::Sweeping(Survey::begin(&mut self.exchange, self.config.read_only, self.managed.is_some()))
     }
 
     fn begin_look(&mut self, now: Time) -> Phase {
@@ -297,7 +298,14 @@ impl SubnetManager {
         }
         if let Some(other) = survey.other_master.take() {
             self.events.push_back(Event::Standby(other));
+            // The subnet is another's now: what it writes, nobody here knows.
+            self.managed = None;
+            self.memory = Memory::default();
             return self.retry(now);
+        }
+        if survey.left_changes() {
+            // Now that nobody else is master, clear the change bits, and only then read the ports: so no change is lost.
+            return Phase::Sweeping(Survey::begin(&mut self.exchange, false, true));
         }
         self.memory.compare(&survey);
         self.memory.refused.clear();

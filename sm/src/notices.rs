@@ -6,27 +6,14 @@ use heddle_mad::wire::{Attribute, Class, Mad, Method, Notice, SmInfo, Status};
 /// Traps after which the fabric must be looked at again: a link of a switch changed (128), or a port's capabilities (144).
 const CHANGES: [u16; 2] = [128, 144];
 
-/// A notice that came in.
-pub(crate) struct Trap {
-    pub(crate) number: u16,
-    /// The LID of the port that it speaks of.
-    pub(crate) lid: u16,
-}
-
-impl Trap {
-    /// Whether something changed that routes may depend on.
-    pub(crate) fn is_change(&self) -> bool {
-        CHANGES.contains(&self.number)
-    }
-}
-
 /// Reads a datagram as a trap of subnet management.
-pub(crate) fn trap(mad: &Mad) -> Option<Trap> {
-    if mad.method() != Method::TRAP || mad.attribute_id() != Notice::ID {
-        return None;
-    }
-    let notice: Notice = mad.attribute();
-    notice.is_generic().then(|| Trap { number: notice.trap_number(), lid: notice.issuer_lid() })
+pub(crate) fn trap(mad: &Mad) -> Option<Notice> {
+    (mad.method() == Method::TRAP && mad.attribute_id() == Notice::ID).then(|| mad.attribute())
+}
+
+/// Whether something changed that routes may depend on. What a vendor's trap says, only the vendor knows.
+pub(crate) fn is_change(notice: &Notice) -> bool {
+    notice.is_generic() && CHANGES.contains(&notice.trap_number())
 }
 
 /// What tells the sender of a trap to stop repeating it (IBA 13.4.9: a TrapRepress has the trap's attribute, modifier and transaction).

@@ -32,10 +32,21 @@ impl Found {
         self.info.kind() == Some(NodeType::Switch)
     }
 
+    /// Whether it is a switch whose port 0 has a state, an MTU and VLs as an adapter's port has.
+    pub(crate) fn has_enhanced_port0(&self) -> bool {
+        self.is_switch() && self.switch_info.is_some_and(|info| info.enhanced_port0())
+    }
+
     /// The path to ask about `port`: on a host the one that ends there, if there is one.
     pub(crate) fn path(&self, port: u8) -> Path {
         let own = if self.is_switch() { None } else { self.paths.get(&port) };
         *own.or_else(|| self.paths.values().next()).expect("a node is found by a path")
+    }
+
+    /// The attribute modifier of PortInfo for `port`: of a switch, the capabilities of port 0 are those of all ports.
+    pub(crate) fn port_modifier(&self, port: u8) -> u32 {
+        let telling = self.ports[if self.is_switch() { 0 } else { usize::from(port) }];
+        PortInfo::modifier(port, telling.is_some_and(|info| info.capabilities().contains(CapabilityMask::EXTENDED_SPEEDS)))
     }
 
     /// The GUID of a port that has a LID: of port 0 of a switch, of a host's ports; 0 if no way led into the port.
@@ -60,6 +71,8 @@ enum Question {
     Switch(usize),
     ClearChange(usize),
     Port(usize, u8),
+    /// Again, with the bit that shows extended speeds.
+    Speeds(usize, u8),
     Extended(usize, u8),
     OtherSm(usize, u8),
 }
@@ -81,6 +94,8 @@ pub(crate) struct Survey {
     asked: BTreeMap<RequestId, Question>,
     /// Nothing is to be written: what is found is to stay as it is.
     pub(crate) read_only: bool,
+    /// Whether change bits are cleared. They are the master's: whoever is not yet sure to be it leaves them.
+    clears_changes: bool,
 }
 
 /// The key of a node that is not known yet, for the exchange's window: questions into the dark wait for nobody in particular.
@@ -90,10 +105,16 @@ const UNKNOWN: u64 = 0;
 const MELLANOX: u32 = 0x0002c9;
 
 impl Survey {
-    pub(crate) fn begin(exchange: &mut Exchange, read_only: bool) -> Self {
-        let mut survey = Self { read_only, ..Self::default() };
+    pub(crate) fn begin(exchange: &mut Exchange, read_only: bool, clears_changes: bool) -> Self {
+        let mut survey = Self { read_only, clears_changes, ..Self::default() };
         survey.ask_who(exchange, None, Path::local());
         survey
+    }
+
+    /// Whether a change bit was seen and left.
+    pub(crate) fn left_changes(&self) -> bool {
+        let is_set = |found: &Found| found.switch_info.is_some_and(|info| info.port_state_change());
+        !self.clears_changes && self.nodes.iter().any(is_set)
     }
 
     /// Whether every question has ended.
@@ -116,6 +137,13 @@ impl Survey {
             Question::Switch(node) => self.switch(exchange, node, mad.attribute()),
             Question::ClearChange(node) => self.ask_ports(exchange, node),
             Question::Port(node, port) => self.port(exchange, node, port, mad.attribute()),
+            Question::Speeds(node, port) => {
+                let info: PortInfo = mad.attribute();
+                // Another state is a change since the first answer, which the change bit tells.
+                if let Some(known) = self.nodes[node].ports[usize::from(port)].as_mut().filter(|known| known.state() == info.state()) {
+                    *known = info;
+                }
+            }
             Question::Extended(node, port) => {
                 self.nodes[node].extended.insert(port, mad.attribute());
             }
@@ -139,8 +167,8 @@ impl Survey {
             // The ports can be read all the same: the change bit then brings one sweep more.
             Question::ClearChange(node) => self.ask_ports(exchange, node),
             Question::Port(node, port) => self.port_unknown(node, port, Problem::NoAnswer(PortInfo::ID)),
-            // Without it an FDR10 link is taken for QDR; nothing else depends on it.
-            Question::Extended(..) | Question::OtherSm(..) => {}
+            // Without it a faster link is taken for QDR; nothing else depends on it.
+            Question::Speeds(..) | Question::Extended(..) | Question::OtherSm(..) => {}
         }
         true
     }
@@ -152,7 +180,7 @@ impl Survey {
                 self.silent.push((node, port));
                 self.find(node, Some(port), problem);
             }
-            Question::Who { from: None, .. } | Question::Extended(..) | Question::OtherSm(..) => {}
+            Question::Who { from: None, .. } | Question::Speeds(..) | Question::Extended(..) | Question::OtherSm(..) => {}
             Question::Description(node) => self.description_unknown(node, problem),
             Question::ClearChange(node) => {
                 self.find(node, None, problem);
@@ -238,7 +266,7 @@ impl Survey {
 
     fn switch(&mut self, exchange: &mut Exchange, node: usize, mut info: SwitchInfo) {
         self.nodes[node].switch_info = Some(info);
-        if info.port_state_change() && !self.read_only {
+        if info.port_state_change() && self.clears_changes {
             // Cleared before the ports are read: a change from now on sets it again and is not lost (C14-24.2.1 has it cleared by
             // writing 1).
             info.set_port_state_change(true);
@@ -279,8 +307,26 @@ impl Survey {
         if up && info.active_speed() == Some(LinkSpeed::Qdr) && self.nodes[node].info.vendor_id() == MELLANOX {
             self.ask(exchange, Question::Extended(node, port));
         }
-        if node != 0 && info.capabilities().contains(CapabilityMask::SM) {
+        // The capabilities of a switch are those of its port 0.
+        if node != 0 && (port == 0 || !self.nodes[node].is_switch()) && info.capabilities().contains(CapabilityMask::SM) {
             self.ask(exchange, Question::OtherSm(node, port));
+        }
+        self.ask_speeds(exchange, node, port);
+    }
+
+    /// Asks again where extended speeds may be hidden. The ports of a switch wait for what port 0 says, whichever answers first.
+    fn ask_speeds(&mut self, exchange: &mut Exchange, node: usize, port: u8) {
+        let found = &self.nodes[node];
+        let ports = if found.is_switch() && port == 0 { 1..=found.info.num_ports() } else { port..=port };
+        let hides = |port: u8| {
+            let up = |info: &PortInfo| info.state() != Some(PortState::Down);
+            let plain = |info: &PortInfo| info.link_speed_ext_active() == 0 && info.link_speed_ext_active_2() == 0;
+            let info = found.ports[usize::from(port)];
+            port != 0 && found.port_modifier(port) != u32::from(port) && info.is_some_and(|info| up(&info) && plain(&info))
+        };
+        let hiding: Vec<u8> = ports.filter(|&port| hides(port)).collect();
+        for port in hiding {
+            self.ask(exchange, Question::Speeds(node, port));
         }
     }
 
@@ -329,7 +375,7 @@ impl Survey {
         let (node, port, attribute) = match question {
             Question::Description(node) => (node, 0, NodeDescription::ID),
             Question::Switch(node) | Question::ClearChange(node) => (node, 0, SwitchInfo::ID),
-            Question::Port(node, port) => (node, port, PortInfo::ID),
+            Question::Port(node, port) | Question::Speeds(node, port) => (node, port, PortInfo::ID),
             Question::Extended(node, port) => (node, port, ExtendedPortInfo::ID),
             Question::OtherSm(node, port) => (node, port, SmInfo::ID),
             Question::Who { .. } => unreachable!("asked by ask_who, which knows the path"),
@@ -337,6 +383,7 @@ impl Survey {
         let (method, modifier) = match question {
             Question::ClearChange(_) => (Method::SET, 0),
             Question::Port(..) | Question::Extended(..) => (Method::GET, u32::from(port)),
+            Question::Speeds(..) => (Method::GET, self.nodes[node].port_modifier(port)),
             _ => (Method::GET, 0),
         };
         let found = &self.nodes[node];

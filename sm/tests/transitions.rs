@@ -300,3 +300,21 @@ fn many_traps_bring_one_more_sweep() {
         assert_eq!(bench.sweeps() - sweeps, 1, "{phase:?}");
     }
 }
+
+/// A trap that nobody here understands is repeated by its sender until it is told to stop, as any other.
+#[test]
+fn a_vendors_trap_is_repressed() {
+    let fabric = generate("clos2:4").unwrap().build();
+    let mut bench = Bench::new(&fabric, Phase::Waiting);
+    let sweeps = bench.sweeps();
+    let mut mad = trap(128);
+    let mut notice: Notice = mad.attribute();
+    notice.set_is_generic(false);
+    mad.set_attribute(&notice);
+    bench.receive(Envelope { address: Address::Lid { lid: 7, qp: 0 }, mad });
+    bench.run(Duration::from_secs(5));
+    let mut repress = mad;
+    repress.set_method(Method::TRAP_REPRESS);
+    assert!(bench.sent.iter().any(|sent| sent.mad == repress && sent.address == Address::Lid { lid: 7, qp: 0 }));
+    assert_eq!(bench.sweeps(), sweeps);
+}

@@ -87,6 +87,14 @@ attribute! {
 }
 
 impl PortInfo {
+    /// The attribute modifier for a port: 0 for port 0 of a switch and for whichever port of a host the question reaches.
+    ///
+    /// `extended_speeds` (SMSupportExtendedSpeeds, bit 31) is for ports whose mask has [`CapabilityMask::EXTENDED_SPEEDS`]: without it
+    /// they may hide the extended speeds, as from a manager that does not know them.
+    pub const fn modifier(port: u8, extended_speeds: bool) -> u32 {
+        (extended_speeds as u32) << 31 | port as u32
+    }
+
     /// The logical state; `None` for the code 0 ("no change" in a Set) and for unknown ones.
     pub const fn state(&self) -> Option<PortState> {
         PortState::from_code(self.port_state())
