@@ -12,7 +12,7 @@ pub(crate) struct Wanted {
     /// LID and subnet prefix where the port has a LID of its own: hosts, and port 0 of switches.
     address: Option<(u16, u64)>,
     master_sm_lid: u16,
-    /// MTU code and operational-VLs code for both ends of a cable; none for port 0 of a switch.
+    /// MTU code and operational-VLs code: for both ends of a cable the same. Port 0 of a switch has them where it is an enhanced one.
     link: Option<(u8, u8)>,
     /// Whether a host is at one end of the cable.
     edge: bool,
@@ -39,8 +39,12 @@ impl Wanted {
         let info = |at: PortRef| snapshot.found(survey, at.node).ports[usize::from(at.port)];
         let link = port.peer.and_then(|peer| {
             let (here, there) = (info(at)?, info(peer)?);
-            Some((here.mtu_cap().min(there.mtu_cap()), here.vl_cap().min(there.vl_cap())))
+            // A code of 0 would be none, whoever said it: 1 is 256 bytes, and VL0.
+            Some((here.mtu_cap().min(there.mtu_cap()).max(1), here.vl_cap().min(there.vl_cap()).max(1)))
         });
+        let enhanced = at.port == 0 && snapshot.found(survey, at.node).has_enhanced_port0();
+        let own = info(at).filter(|_| enhanced).map(|info| (info.mtu_cap().max(1), info.operational_vls()));
+        let link = link.or(own);
         let edge = port.peer.is_some_and(|peer| !is_switch(at) || !is_switch(peer));
         Self { address, master_sm_lid: if addressed { master_sm_lid } else { 0 }, link, edge }
     }

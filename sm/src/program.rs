@@ -8,9 +8,11 @@ use crate::survey::Survey;
 use heddle_fabric::{Lid, NodeIndex, NodeKind, PortRef, SwitchIndex, Tables};
 use heddle_mad::exchange::{Exchange, RequestId};
 use heddle_mad::transport::{Address, Envelope};
-use heddle_mad::wire::{Attribute, AttributeId, LinearForwardingTable, Mad, Method, PortInfo, PortState, Status, SwitchInfo};
+use heddle_mad::wire::{
+    Attribute, AttributeId, CapabilityMask, LinearForwardingTable, Mad, Method, PortInfo, PortState, Status, SwitchInfo,
+};
 use heddle_verify::Proven;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// What this subnet manager knows to be in the fabric because it wrote it there.
@@ -78,10 +80,11 @@ fn was_reset(found: &crate::survey::Found, programmed: &Programmed, lids: &BTree
 enum Stage {
     /// LIDs and link parameters; new ports become ARMED, which carry no data yet.
     Ports,
+    /// The LIDs up to which the forwarding tables count: before the tables, as OpenSM does it, since nothing says that a switch keeps
+    /// what is written above. A LID that is new gets no packets yet.
+    Tops,
     /// Forwarding tables.
     Tables,
-    /// The LIDs up to which the tables count.
-    Tops,
     /// Armed ports become ACTIVE: only now, when tables are there, data flows over them.
     Activate,
     Done,
@@ -89,10 +92,24 @@ enum Stage {
 
 #[derive(Clone, Copy, Debug)]
 enum Job {
-    Port { at: PortRef, wanted: Wanted },
-    Block { switch: SwitchIndex, block: usize },
-    Top { switch: SwitchIndex },
-    Activate { at: PortRef },
+    Port {
+        at: PortRef,
+        wanted: Wanted,
+    },
+    Block {
+        switch: SwitchIndex,
+        block: usize,
+    },
+    Top {
+        switch: SwitchIndex,
+    },
+    Activate {
+        at: PortRef,
+    },
+    /// What became of a port that refused to become ACTIVE.
+    Confirm {
+        at: PortRef,
+    },
 }
 
 /// Requests given to the exchange at a time: enough to fill any window, little enough to need no memory.
@@ -104,7 +121,7 @@ pub(crate) struct Program {
     pub(crate) snapshot: Snapshot,
     pub(crate) proven: Arc<Proven>,
     stage: Stage,
-    jobs: std::vec::IntoIter<Job>,
+    jobs: VecDeque<Job>,
     asked: BTreeMap<RequestId, Job>,
     switches: BTreeSet<SwitchIndex>,
     pub(crate) written: Written,
@@ -118,27 +135,27 @@ impl Program {
             snapshot,
             proven,
             stage: Stage::Ports,
-            jobs: Vec::new().into_iter(),
+            jobs: VecDeque::new(),
             asked: BTreeMap::new(),
             switches: BTreeSet::new(),
             written: Written::default(),
             findings: Vec::new(),
         };
-        program.jobs = program.port_jobs(config, survey, memory).into_iter();
+        program.jobs = program.port_jobs(config, survey, memory).into();
         program
     }
 
     /// Goes on to the next stages as far as nothing is left to wait for; true when all is done.
     pub(crate) fn advance(&mut self, survey: &Survey, memory: &Memory) -> bool {
-        while self.jobs.len() == 0 && self.asked.is_empty() && self.stage != Stage::Done {
+        while self.jobs.is_empty() && self.asked.is_empty() && self.stage != Stage::Done {
             let (stage, jobs) = match self.stage {
-                Stage::Ports => (Stage::Tables, self.block_jobs(memory)),
-                Stage::Tables => (Stage::Tops, self.top_jobs(survey, memory)),
-                Stage::Tops => (Stage::Activate, self.activate_jobs(survey)),
+                Stage::Ports => (Stage::Tops, self.top_jobs(survey, memory)),
+                Stage::Tops => (Stage::Tables, self.block_jobs(memory)),
+                Stage::Tables => (Stage::Activate, self.activate_jobs(survey)),
                 Stage::Activate | Stage::Done => (Stage::Done, Vec::new()),
             };
             self.stage = stage;
-            self.jobs = jobs.into_iter();
+            self.jobs = jobs.into();
         }
         self.written.switches = self.switches.len();
         self.stage == Stage::Done
@@ -146,7 +163,7 @@ impl Program {
 
     /// Whether the addresses are written, and the forwarding tables not yet.
     pub(crate) fn is_addressed(&self) -> bool {
-        self.stage == Stage::Ports && self.jobs.len() == 0 && self.asked.is_empty()
+        self.stage == Stage::Ports && self.jobs.is_empty() && self.asked.is_empty()
     }
 
     fn port_jobs(&self, config: &Config, survey: &Survey, memory: &Memory) -> Vec<Job> {
@@ -208,7 +225,7 @@ impl Program {
             for (number, port) in (0..=u8::MAX).zip(fabric.node_ports(node)) {
                 let at = PortRef::new(node, number);
                 let armed = self.info(survey, at).is_some_and(|info| info.state() == Some(PortState::Armed));
-                if port.peer.is_some() && armed {
+                if (port.peer.is_some() || number == 0) && armed {
                     jobs.push(Job::Activate { at });
                 }
             }
@@ -219,10 +236,11 @@ impl Program {
     /// Hands out requests.
     pub(crate) fn feed(&mut self, exchange: &mut Exchange, survey: &Survey, memory: &Memory) {
         while exchange.outstanding() < UNDER_WAY {
-            let Some(job) = self.jobs.next() else { return };
+            let Some(job) = self.jobs.pop_front() else { return };
             let Some((at, attribute, modifier, data)) = self.request(job, survey, memory) else { continue };
             let found = self.snapshot.found(survey, at.node);
-            let mut mad = Mad::directed(&found.path(at.port), Method::SET, attribute, modifier);
+            let method = if matches!(job, Job::Confirm { .. }) { Method::GET } else { Method::SET };
+            let mut mad = Mad::directed(&found.path(at.port), method, attribute, modifier);
             mad.set_smp_data(&data);
             let id = exchange.ask(found.info.node_guid(), Envelope { address: Address::Directed, mad });
             self.asked.insert(id, job);
@@ -233,16 +251,16 @@ impl Program {
         Some(match job {
             Job::Port { at, wanted } => {
                 let mut info = self.info(survey, at)?;
-                let is_switch = self.snapshot.fabric.node(at.node).kind == NodeKind::Switch;
+                let had_other_sm = wanted.lid().is_some() && info.master_sm_lid() != self.sm_lid();
+                let is_new = had_other_sm || !memory.params.contains_key(&self.snapshot.key(at));
                 wanted.apply(&mut info);
                 if self.is_fresh(survey, at) {
                     info.set_port_state(PortState::Armed as u8);
                 }
-                // A host that this subnet manager has not met must register its groups and services again (IBA 14.4.11).
-                if !is_switch && !memory.params.contains_key(&self.snapshot.key(at)) {
-                    info.set_client_reregister(true);
-                }
-                (at, PortInfo::ID, u32::from(at.port), *info.bytes())
+                // Who this subnet manager has not met must register its groups and services again (IBA 14.4.11).
+                let can = info.capabilities().contains(CapabilityMask::CLIENT_REREGISTRATION);
+                info.set_client_reregister(can && is_new && wanted.lid().is_some());
+                (at, PortInfo::ID, self.snapshot.found(survey, at.node).port_modifier(at.port), *info.bytes())
             }
             Job::Activate { at } => {
                 let mut info = self.info(survey, at)?;
@@ -250,8 +268,9 @@ impl Program {
                 memory.params.get(&self.snapshot.key(at))?.apply(&mut info);
                 info.set_port_state(PortState::Active as u8);
                 info.set_client_reregister(false);
-                (at, PortInfo::ID, u32::from(at.port), *info.bytes())
+                (at, PortInfo::ID, self.snapshot.found(survey, at.node).port_modifier(at.port), *info.bytes())
             }
+            Job::Confirm { at } => (at, PortInfo::ID, self.snapshot.found(survey, at.node).port_modifier(at.port), [0; 64]),
             Job::Block { switch, block } => (self.at(switch), LinearForwardingTable::ID, block as u32, *self.block(switch, block)),
             Job::Top { switch } => {
                 let mut info = self.snapshot.found(survey, self.at(switch).node).switch_info?;
@@ -266,6 +285,12 @@ impl Program {
     /// Takes the answer to one of our requests; false if the request was not ours.
     pub(crate) fn answer(&mut self, survey: &mut Survey, memory: &mut Memory, id: RequestId, mad: &Mad) -> bool {
         let Some(job) = self.asked.remove(&id) else { return false };
+        if let (Job::Activate { at }, Status::BAD_FIELD) = (job, mad.status()) {
+            // An ARMED port becomes ACTIVE by itself with the first packet that comes from the other end (IBA 7.2.7), and then there
+            // is no way from ACTIVE to ACTIVE.
+            self.jobs.push_back(Job::Confirm { at });
+            return true;
+        }
         if mad.status() != Status::OK {
             self.forget(memory, job);
             self.refuse(survey, memory, job);
@@ -275,12 +300,12 @@ impl Program {
         }
         match job {
             Job::Port { at, wanted } => self.port_set(survey, memory, at, wanted, mad.attribute()),
-            Job::Activate { at } => {
+            Job::Activate { at } | Job::Confirm { at } => {
                 let info: PortInfo = mad.attribute();
                 self.remember_info(survey, at, info);
                 if info.state() == Some(PortState::Active) {
                     self.written.activated += 1;
-                } else {
+                } else if at.port != 0 {
                     self.forget(memory, job);
                     self.find(survey, at, Problem::StateRefused("ACTIVE"));
                 }
@@ -343,7 +368,7 @@ impl Program {
         // Whether it was written is not known.
         self.refuse(survey, memory, job);
         match job {
-            Job::Port { at, .. } | Job::Activate { at } => {
+            Job::Port { at, .. } | Job::Activate { at } | Job::Confirm { at } => {
                 memory.params.remove(&self.snapshot.key(at));
             }
             Job::Block { switch, .. } | Job::Top { switch } => {
@@ -358,7 +383,7 @@ impl Program {
     fn forget(&self, memory: &mut Memory, job: Job) {
         let tables = |switch| self.snapshot.fabric.switch(switch).guid.0;
         match job {
-            Job::Port { at, .. } | Job::Activate { at } => {
+            Job::Port { at, .. } | Job::Activate { at } | Job::Confirm { at } => {
                 memory.params.remove(&self.snapshot.key(at));
             }
             Job::Block { switch, block } => {
@@ -374,14 +399,15 @@ impl Program {
         }
     }
 
-    /// Whether the cable in the port has come up since anybody set it.
+    /// Whether the port has come up since anybody set it.
     fn is_fresh(&self, survey: &Survey, at: PortRef) -> bool {
-        at.port != 0 && self.info(survey, at).is_some_and(|info| info.state() == Some(PortState::Init))
+        let has_state = at.port != 0 || self.snapshot.found(survey, at.node).has_enhanced_port0();
+        has_state && self.info(survey, at).is_some_and(|info| info.state() == Some(PortState::Init))
     }
 
     fn place(&self, job: Job) -> (PortRef, AttributeId) {
         match job {
-            Job::Port { at, .. } | Job::Activate { at } => (at, PortInfo::ID),
+            Job::Port { at, .. } | Job::Activate { at } | Job::Confirm { at } => (at, PortInfo::ID),
             Job::Block { switch, .. } => (self.at(switch), LinearForwardingTable::ID),
             Job::Top { switch } => (self.at(switch), SwitchInfo::ID),
         }

@@ -1,18 +1,56 @@
 //! Faults that the emulator cannot have: between it and the subnet manager, answers are changed on their way.
 
 use heddle_emulator::Emulator;
-use heddle_fabric::{Fabric, NodeIndex, NodeKind, PortRef, generate};
+use heddle_fabric::{Fabric, LinkSpeed, NodeIndex, NodeKind, PortRef, generate};
 use heddle_mad::Time;
 use heddle_mad::transport::{Delivery, Envelope, Transport, TransportError};
 use heddle_mad::wire::{
-    Attribute, CapabilityMask, LinearForwardingTable, Mad, Method, NodeInfo, PortInfo, PortState, SmInfo, SmState, Status,
+    self, Attribute, CapabilityMask, LinearForwardingTable, Mad, Method, NodeInfo, Path, PortInfo, PortState, SmInfo, SmState, Status,
+    SwitchInfo,
 };
 use heddle_sm::{Config, Event, Problem, SubnetManager, Why, drive};
+use std::collections::BTreeSet;
 
 /// Changes answers on their way.
 struct Lying<F> {
     emulator: Emulator,
     lie: F,
+    sent: Vec<Mad>,
+}
+
+impl<F: FnMut(&mut Mad)> Lying<F> {
+    fn new(fabric: &Fabric, lie: F) -> Self {
+        let host = fabric.nodes().iter().position(|node| node.kind == NodeKind::Ca).unwrap();
+        let emulator = Emulator::new(fabric, PortRef::new(NodeIndex(host as u32), 1)).unwrap();
+        Self { emulator, lie, sent: Vec::new() }
+    }
+
+    fn until_up(&mut self) -> Vec<Event> {
+        self.run(up)
+    }
+
+    /// Runs a subnet manager until `until` holds for an event, at most a thousand events.
+    fn run(&mut self, mut until: impl FnMut(&Event) -> bool) -> Vec<Event> {
+        let mut sm = SubnetManager::new(Config::default(), self.now());
+        let mut events = Vec::new();
+        drive(&mut sm, self, |event| {
+            events.push(event.clone());
+            !until(event) && events.len() < 1000
+        })
+        .unwrap();
+        assert!(events.len() < 1000, "no end: {:?}", &events[990..]);
+        events
+    }
+
+    fn sets(&self) -> impl Iterator<Item = &Mad> {
+        self.sent.iter().filter(|mad| mad.method() == Method::SET)
+    }
+
+    /// Path, modifier and data of the Sets of PortInfo.
+    fn port_sets(&self) -> impl Iterator<Item = (Path, u32, PortInfo)> {
+        let sets = self.sets().filter(|mad| mad.attribute_id() == PortInfo::ID);
+        sets.map(|mad| (mad.initial_path().unwrap(), mad.modifier(), mad.attribute()))
+    }
 }
 
 impl<F: FnMut(&mut Mad)> Transport for Lying<F> {
@@ -21,6 +59,7 @@ impl<F: FnMut(&mut Mad)> Transport for Lying<F> {
     }
 
     fn send(&mut self, envelope: &Envelope) -> Result<(), TransportError> {
+        self.sent.push(envelope.mad);
         self.emulator.send(envelope)
     }
 
@@ -45,20 +84,8 @@ fn node(fabric: &Fabric, name: &str) -> NodeIndex {
     NodeIndex(fabric.nodes().iter().position(|node| node.description == name).unwrap() as u32)
 }
 
-/// Runs a subnet manager under a lie until `until` holds for an event, at most a thousand events.
-fn run(fabric: &Fabric, lie: impl FnMut(&mut Mad), mut until: impl FnMut(&Event) -> bool) -> Vec<Event> {
-    let host = fabric.nodes().iter().position(|node| node.kind == NodeKind::Ca).unwrap();
-    let emulator = Emulator::new(fabric, PortRef::new(NodeIndex(host as u32), 1)).unwrap();
-    let mut transport = Lying { emulator, lie };
-    let mut sm = SubnetManager::new(Config::default(), transport.now());
-    let mut events = Vec::new();
-    drive(&mut sm, &mut transport, |event| {
-        events.push(event.clone());
-        !until(event) && events.len() < 1000
-    })
-    .unwrap();
-    assert!(events.len() < 1000, "no end: {:?}", &events[990..]);
-    events
+fn run(fabric: &Fabric, lie: impl FnMut(&mut Mad), until: impl FnMut(&Event) -> bool) -> Vec<Event> {
+    Lying::new(fabric, lie).run(until)
 }
 
 fn up(event: &Event) -> bool {
@@ -112,10 +139,14 @@ fn a_port_wired_to_itself_is_left_out() {
 #[test]
 fn nothing_is_written_beside_another_master() {
     let fabric = fabric();
-    let mut sets = 0;
     let lie = |mad: &mut Mad| {
         if let Some(mut info) = answers::<PortInfo>(mad) {
             info.set_capability_mask(info.capability_mask() | CapabilityMask::SM.bits());
+            mad.set_attribute(&info);
+        }
+        // Even the change bits are the other's: it has not seen them yet.
+        if let Some(mut info) = answers::<SwitchInfo>(mad) {
+            info.set_port_state_change(true);
             mad.set_attribute(&info);
         }
         if mad.method() == Method::GET_RESP && mad.attribute_id() == SmInfo::ID {
@@ -126,12 +157,130 @@ fn nothing_is_written_beside_another_master() {
             mad.set_attribute(&info);
         }
     };
-    let events = run(&fabric, lie, |event| {
-        sets += usize::from(matches!(event, Event::Up { .. } | Event::Routed(_)));
-        matches!(event, Event::SweepBegan(Why::Incomplete))
-    });
-    assert_eq!(sets, 0);
+    let mut transport = Lying::new(&fabric, lie);
+    let events = transport.run(|event| matches!(event, Event::SweepBegan(Why::Incomplete)));
+    assert_eq!(transport.sets().count(), 0);
     assert!(events.iter().any(|event| matches!(event, Event::Standby(finding) if finding.problem == Problem::OtherMaster(7))));
+}
+
+#[test]
+fn change_bits_are_cleared_before_the_ports_are_read() {
+    let fabric = fabric();
+    let lie = |mad: &mut Mad| {
+        if let Some(mut info) = answers::<SwitchInfo>(mad) {
+            info.set_port_state_change(true);
+            mad.set_attribute(&info);
+        }
+    };
+    let mut transport = Lying::new(&fabric, lie);
+    transport.run(|event| matches!(event, Event::Routed(_)));
+    let is_clear = |mad: &Mad| mad.method() == Method::SET && mad.attribute_id() == SwitchInfo::ID;
+    let clears: Vec<_> = transport.sent.iter().enumerate().filter(|(_, mad)| is_clear(mad)).collect();
+    assert_eq!(clears.len(), fabric.switch_count());
+    for (at, clear) in clears {
+        assert!(clear.attribute::<SwitchInfo>().port_state_change());
+        let after = transport.sent[at..].iter().filter(|mad| mad.initial_path() == clear.initial_path());
+        let read: BTreeSet<u32> = after.filter(|mad| mad.attribute_id() == PortInfo::ID).map(|mad| mad.modifier() & 0xff).collect();
+        assert_eq!(read, (0..=8).collect());
+    }
+}
+
+#[test]
+fn a_port_that_became_active_by_itself_is_active() {
+    let fabric = fabric();
+    let mut refused = 0;
+    let lie = |mad: &mut Mad| {
+        let becomes_active = answers::<PortInfo>(mad).is_some_and(|info| info.state() == Some(PortState::Active));
+        if becomes_active && mad.modifier() & 0xff == 5 && mad.hop_count() == 1 && refused < 1 {
+            mad.set_status(Status::BAD_FIELD);
+            refused += 1;
+        }
+    };
+    let events = run(&fabric, lie, up);
+    assert_eq!(refused, 1);
+    let Some(Event::Up { written, findings, .. }) = events.last() else { unreachable!() };
+    assert_eq!(findings, &[]);
+    // 32 cables to hosts and 32 between leaves and spines, each with two ends.
+    assert_eq!(written.activated, 128);
+}
+
+/// OpenSM asks such ports with bit 31 of the modifier (SMSupportExtendedSpeeds); without it they tell what an old manager understands.
+#[test]
+fn extended_speeds_that_are_hidden_are_asked_for() {
+    let fabric = fabric(); // all cables HDR
+    let lie = |mad: &mut Mad| {
+        if let Some(mut info) = answers::<PortInfo>(mad).filter(|_| mad.modifier() >> 31 == 0) {
+            info.set_active_speed(wire::LinkSpeed::Qdr);
+            mad.set_attribute(&info);
+        }
+    };
+    let mut transport = Lying::new(&fabric, lie);
+    let events = transport.until_up();
+    let Some(Event::Up { proven, .. }) = events.last() else { unreachable!() };
+    for (index, node) in proven.fabric().nodes().iter().enumerate() {
+        for port in proven.fabric().node_ports(NodeIndex(index as u32)).iter().filter(|port| port.peer.is_some()) {
+            assert_eq!(port.link.speed, Some(LinkSpeed::Hdr), "{}", node.description);
+        }
+    }
+    assert!(transport.port_sets().all(|(_, modifier, _)| modifier >> 31 == 1));
+}
+
+#[test]
+fn an_enhanced_port_0_is_brought_up_as_a_host_is() {
+    let fabric = fabric();
+    let lie = |mad: &mut Mad| {
+        if let Some(mut info) = answers::<SwitchInfo>(mad) {
+            info.set_enhanced_port0(mad.hop_count() == 1);
+            mad.set_attribute(&info);
+        }
+        if let Some(mut info) = answers::<PortInfo>(mad).filter(|_| mad.modifier() & 0xff == 0) {
+            info.set_state(PortState::Init);
+            info.set_neighbor_mtu(1);
+            mad.set_attribute(&info);
+        }
+    };
+    let mut transport = Lying::new(&fabric, lie);
+    let events = transport.until_up();
+    let Some(Event::Up { findings, .. }) = events.last() else { unreachable!() };
+    assert_eq!(findings, &[]);
+    let mut states = Vec::new();
+    for (path, _, info) in transport.port_sets().filter(|(_, modifier, _)| modifier & 0xff == 0) {
+        // A base port 0 has no state to set.
+        let enhanced = path.hops() == 1;
+        assert_eq!(info.state().is_some(), enhanced, "{path}");
+        if enhanced {
+            states.push((info.state(), info.max_mtu() == info.active_mtu()));
+        }
+    }
+    assert_eq!(states, [(Some(PortState::Armed), true)]);
+}
+
+#[test]
+fn who_can_is_told_to_register_again() {
+    let fabric = fabric();
+    // The three other hosts of the first leaf are two hops away.
+    let lie = |mad: &mut Mad| {
+        if let Some(mut info) = answers::<PortInfo>(mad).filter(|_| mad.hop_count() == 2) {
+            info.set_capability_mask(info.capability_mask() & !CapabilityMask::CLIENT_REREGISTRATION.bits());
+            mad.set_attribute(&info);
+        }
+    };
+    let mut transport = Lying::new(&fabric, lie);
+    transport.until_up();
+    let told: BTreeSet<String> =
+        transport.port_sets().filter(|(_, _, info)| info.client_reregister()).map(|(path, ..)| path.to_string()).collect();
+    assert_eq!(told.len(), 32 - 3, "{told:?}");
+    assert!(told.iter().all(|path| path.matches(',').count() != 2), "{told:?}");
+}
+
+#[test]
+fn the_top_of_a_table_is_written_before_the_table() {
+    let fabric = fabric();
+    let mut transport = Lying::new(&fabric, |_| ());
+    transport.until_up();
+    let place = |id| transport.sets().map(Mad::attribute_id).enumerate().filter(move |&(_, other)| other == id).map(|(at, _)| at);
+    let (last_top, first_block) = (place(SwitchInfo::ID).max().unwrap(), place(LinearForwardingTable::ID).min().unwrap());
+    assert!(last_top < first_block);
 }
 
 #[test]
@@ -188,7 +337,7 @@ fn a_port_that_cannot_be_set_is_routed_around() {
         if answers::<NodeInfo>(mad).is_some_and(|info| info.node_guid() == leaf.0) {
             path_of_leaf = path_of_leaf.or(mad.initial_path());
         }
-        let is_port = mad.initial_path() == path_of_leaf && mad.modifier() == 5;
+        let is_port = mad.initial_path() == path_of_leaf && mad.modifier() & 0xff == 5;
         if answers::<PortInfo>(mad).is_some_and(|info| is_port && info.state() == Some(PortState::Armed)) {
             mad.set_status(Status::BAD_FIELD);
         }
@@ -221,8 +370,6 @@ fn a_local_port_that_refuses_its_lid_is_no_fabric_and_no_harm() {
 #[test]
 fn what_a_node_says_is_not_written_back_as_its_key() {
     let fabric = fabric();
-    let host = fabric.nodes().iter().position(|node| node.kind == NodeKind::Ca).unwrap();
-    let emulator = Emulator::new(&fabric, PortRef::new(NodeIndex(host as u32), 1)).unwrap();
     let lie = |mad: &mut Mad| {
         if let Some(mut info) = answers::<PortInfo>(mad) {
             info.set_m_key(0xdead_beef);
@@ -231,9 +378,8 @@ fn what_a_node_says_is_not_written_back_as_its_key() {
             mad.set_attribute(&info);
         }
     };
-    let mut transport = Lying { emulator, lie };
-    let mut sm = SubnetManager::new(Config::default(), transport.now());
-    drive(&mut sm, &mut transport, |event| !up(event)).unwrap();
+    let mut transport = Lying::new(&fabric, lie);
+    transport.until_up();
     for (index, node) in fabric.nodes().iter().enumerate() {
         let at = PortRef::new(NodeIndex(index as u32), u8::from(node.kind == NodeKind::Ca));
         let info = transport.emulator.port_info(at).unwrap();
