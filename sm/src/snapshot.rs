@@ -34,12 +34,21 @@ impl Snapshot {
                 return Ok(snapshot);
             }
             let needed = snapshot.fabric.top_lid().map_or(0, Lid::get);
-            let small = snapshot.fabric.switches().iter().map(|node| snapshot.found[node.index()]).find_map(|found| {
-                let cap = survey.nodes[found].switch_info?.linear_fdb_cap();
-                (cap <= needed).then_some((found, cap))
-            });
-            let Some((found, cap)) = small else { return Ok(snapshot) };
-            survey.leave_out(found, None, Problem::TableTooSmall(cap));
+            let small: Vec<(u16, usize)> = snapshot
+                .fabric
+                .switches()
+                .iter()
+                .filter_map(|node| {
+                    let found = snapshot.found[node.index()];
+                    Some((survey.nodes[found].switch_info?.linear_fdb_cap(), found))
+                })
+                .filter(|&(cap, _)| cap <= needed)
+                .collect();
+            // Without the smallest, fewer LIDs may be needed. All of that size at once: there are few sizes, but maybe many switches.
+            let Some(&(least, _)) = small.iter().min() else { return Ok(snapshot) };
+            for (cap, found) in small.into_iter().filter(|&(cap, _)| cap == least) {
+                survey.leave_out(found, None, Problem::TableTooSmall(cap));
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use heddle_mad::wire::{
     SwitchInfo,
 };
 use heddle_sm::{Config, Event, Problem, SubnetManager, Why, drive};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Changes answers on their way.
 struct Lying<F> {
@@ -408,4 +408,28 @@ fn a_switch_that_has_fewer_ports_than_before_is_no_harm() {
         ups += usize::from(up(event));
         ups == 2
     });
+}
+
+#[test]
+fn switches_with_tables_too_small_are_left_out_smallest_first() {
+    // LIDs 1 to 44: without its two spines of 10 entries, the fabric needs 42, which 43 entries hold.
+    let fabric = fabric();
+    let small = ["spine-0", "spine-1"].map(|name| fabric.node(node(&fabric, name)).guid.0);
+    let mut guids = BTreeMap::new();
+    let lie = |mad: &mut Mad| {
+        if let Some(info) = answers::<NodeInfo>(mad) {
+            guids.insert(mad.initial_path().unwrap().to_string(), info.node_guid());
+        }
+        if let Some(mut info) = answers::<SwitchInfo>(mad) {
+            let is_small = small.contains(&guids[&mad.initial_path().unwrap().to_string()]);
+            info.set_linear_fdb_cap(if is_small { 10 } else { 43 });
+            mad.set_attribute(&info);
+        }
+    };
+    let events = run(&fabric, lie, up);
+    let found = events.iter().find_map(|event| if let Event::Found(found) = event { Some(found) } else { None }).unwrap();
+    let too_small: BTreeSet<u64> =
+        found.findings.iter().filter(|finding| finding.problem == Problem::TableTooSmall(10)).map(|finding| finding.place.guid.0).collect();
+    assert_eq!(too_small, BTreeSet::from(small));
+    assert_eq!((found.findings.len(), found.fabric.nodes().len()), (2, 42));
 }
