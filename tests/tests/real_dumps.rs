@@ -4,6 +4,7 @@
 
 use heddle_tests::{Dump, Graph, Ibsim, Stock, Way, assert_agreement, assert_clean_routes, heddle};
 use serde_json::Value;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -59,7 +60,8 @@ fn folder() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!("NOT TRIED: the real dumps are neither in $HEDDLE_FABRICS nor in {}", folder.display());
+    // Not `eprintln!`, which is shown for failed tests only.
+    writeln!(std::io::stderr(), "NOT TRIED: the real dumps are neither in $HEDDLE_FABRICS nor in {}", folder.display()).unwrap();
     None
 }
 
