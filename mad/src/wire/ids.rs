@@ -1,3 +1,7 @@
+use super::{
+    Attribute, ExtendedPortInfo, GuidInfo, LinearForwardingTable, MulticastForwardingTable, NodeDescription, NodeInfo, Notice, PKeyTable,
+    PortInfo, SlToVlMapping, SmInfo, SwitchInfo, VlArbitration,
+};
 use std::fmt;
 
 /// A management class (IBA 13.4.4).
@@ -62,7 +66,22 @@ pub struct AttributeId(pub u16);
 
 impl fmt::Debug for AttributeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "attribute {:#06x}", self.0)
+        match *self {
+            Notice::ID => f.write_str(Notice::NAME),
+            NodeDescription::ID => f.write_str(NodeDescription::NAME),
+            NodeInfo::ID => f.write_str(NodeInfo::NAME),
+            SwitchInfo::ID => f.write_str(SwitchInfo::NAME),
+            GuidInfo::ID => f.write_str(GuidInfo::NAME),
+            PortInfo::ID => f.write_str(PortInfo::NAME),
+            PKeyTable::ID => f.write_str(PKeyTable::NAME),
+            SlToVlMapping::ID => f.write_str(SlToVlMapping::NAME),
+            VlArbitration::ID => f.write_str(VlArbitration::NAME),
+            LinearForwardingTable::ID => f.write_str(LinearForwardingTable::NAME),
+            MulticastForwardingTable::ID => f.write_str(MulticastForwardingTable::NAME),
+            SmInfo::ID => f.write_str(SmInfo::NAME),
+            ExtendedPortInfo::ID => f.write_str(ExtendedPortInfo::NAME),
+            Self(other) => write!(f, "attribute {other:#06x}"),
+        }
     }
 }
 

@@ -36,6 +36,7 @@ macro_rules! every_attribute {
                     prop_assert_eq!(serde_json::from_str::<$name>(&json).unwrap(), view, "{}", json);
                     let debug = format!("{:?}", view);
                     prop_assert!(debug.starts_with($name::NAME));
+                    prop_assert_eq!(format!("{:?}", $name::ID), $name::NAME);
                 }
 
                 #[test]
