@@ -366,7 +366,7 @@ fn a_signal_ends_the_subnet_manager() {
     let mut child = Command::new(HEDDLE).args(["sm", "--emulate", "gen:ring:4"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("SUBNET UP")), "it comes up, and goes on");
-    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let kill = Command::new("sh").args(["-c", &format!("kill -TERM {}", child.id())]).status().unwrap();
     assert!(kill.success());
     assert!(lines.any(|line| line.contains("stopped")), "it says that it stops");
     assert_eq!(child.wait().unwrap().code(), Some(0));
