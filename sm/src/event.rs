@@ -33,6 +33,8 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start => f.write_str("start"),
+            Self::Trap { number: 128, lid } => write!(f, "trap 128 (the state of a link changed) from LID {lid}"),
+            Self::Trap { number: 144, lid } => write!(f, "trap 144 (capabilities or a name changed) from LID {lid}"),
             Self::Trap { number, lid } => write!(f, "trap {number} from LID {lid}"),
             Self::ChangeBit(place) => write!(f, "a port of {place} changed its state"),
             Self::Silent(place) => write!(f, "{place} no longer answers"),

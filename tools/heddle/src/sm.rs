@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     dump: Option<PathBuf>,
 
     /// With --emulate: what happens to the fabric, `TIME EVENT; ...` or @FILE; then time is virtual, and the run ends with the script
-    #[arg(long, value_name = "SCRIPT", requires = "emulate", conflicts_with = "once")]
+    #[arg(long, value_name = "SCRIPT", requires = "emulate", conflicts_with_all = ["once", "umad", "ibsim"])]
     events: Option<String>,
 }
 
@@ -45,15 +45,16 @@ Examples:
   heddle sm --ibsim --once --dump routes        a simulator that `ibsim -s NETLIST` runs
   heddle sm --emulate gen:clos2:8 --events '2s cut leaf-0:5; 4s restore leaf-0:5'
 
-An event script has one event a line, or several with `;` between:
-  2s    cut leaf-0:5             the cable in port 5 of leaf-0 breaks
-  4s    restore leaf-0:5         it is whole again
-  6s    remove \"a long name\"     a node loses its power (a GUID names a node too)
-  8s    return \"a long name\"     it is back and has forgotten everything
-  9s    rename spine-1 new-name
-  10s   mute spine-1             it answers nothing
-  12s   heal spine-1             it does everything right again
-Other ways to misbehave: garbage NODE, duplicate NODE, late NODE 300ms, drop NODE PERCENT.
+An event script has one event a line, or several with `;` between; times count from the start:
+  2s    cut leaf-0:5             # the cable in port 5 of leaf-0 breaks
+  4s    restore leaf-0:5         # it is whole again
+  6s    remove \"spine-2\"         # a node loses its power; quotes for a name with blanks
+  8s    return spine-2           # it is back and has forgotten everything
+  10s   mute 0x0200000100000090  # it (spine-1, by its GUID) answers nothing
+  30s   heal spine-1             # it does everything right again
+  40s   rename spine-1 new-name  # the script goes on to call it spine-1
+Other ways to misbehave: garbage NODE, duplicate NODE, late NODE 300ms, drop NODE PERCENT. What no trap
+tells of, such as silence, is noticed at the next light sweep: every 10 seconds.
 ";
 
 impl Arguments {
@@ -107,6 +108,7 @@ impl Arguments {
                 }
                 Event::NotRouted(_) | Event::Standby(_) => last = (Outcome::Finding, now),
                 Event::NoFabric if self.once => bail!("there is no fabric: the local port does not answer"),
+                Event::NoFabric => last = (Outcome::Finding, now),
                 _ => return Ok(None),
             }
             Ok(self.once.then_some(last.0))

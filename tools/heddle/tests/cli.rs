@@ -289,14 +289,16 @@ fn sm_on_the_emulator_reacts_to_a_script() {
         "proof: every LID is reached",
         "SUBNET UP",
         "[2.000000 s] --- the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\" breaks",
-        "sweep: trap 128",
+        "sweep: trap 128 (the state of a link changed) from LID 5 (\"leaf-0\")",
         "found 12 switches, 32 hosts, 63 cables",
+        "gone: the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\"",
         "proof:",
         "written:",
         "SUBNET UP",
         "[4.000000 s] --- the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\" is whole again",
         "sweep: trap 128",
         "found 12 switches, 32 hosts, 64 cables",
+        "new: the cable between port 5 of \"leaf-0\" and port 1 of \"spine-0\"",
         "SUBNET UP",
         "the script is over",
     ] {
@@ -319,6 +321,16 @@ fn sm_tells_why_it_cannot_route() {
 }
 
 #[test]
+fn sm_that_loses_its_own_node_ends_with_a_finding() {
+    let output = run(&["sm", "--emulate", "gen:ring:4", "--node", "host-0-0", "--events", "1s remove host-0-0"]);
+    assert_status(&output, 1);
+    assert!(stdout(&output).contains("NO FABRIC"), "{}", stdout(&output));
+    let output = run(&["sm", "--emulate", "gen:ring:4", "--node", "host-0-0", "--events", "1s remove host-1-0"]);
+    assert_status(&output, 0);
+    assert!(stdout(&output).contains("gone: \"host-1-0\" (0x0200000200000010)"), "{}", stdout(&output));
+}
+
+#[test]
 fn sm_without_a_link_ends_with_a_finding() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("alone.ibnetdiscover");
@@ -332,6 +344,7 @@ fn sm_without_a_link_ends_with_a_finding() {
 fn sm_wants_a_script_that_makes_sense() {
     let sm = |events| run(&["sm", "--emulate", "gen:clos2:8", "--events", events]);
     assert_fails(&sm("2s cut leaf-9:5"), &["line 1, column 8", "leaf-0"]);
+    assert_fails(&heddle("sm --ibsim --events x"), &["--ibsim", "--events"]);
     assert_fails(&sm("2s explode leaf-0"), &["column 4", "explode"]);
     assert_fails(&sm("@/nonexistent/script"), &["/nonexistent/script"]);
     assert_fails(&heddle("sm --emulate gen:ring:4 --node nobody"), &["nobody"]);
