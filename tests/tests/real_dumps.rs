@@ -61,7 +61,7 @@ fn folder() -> Option<PathBuf> {
         return Some(folder);
     }
     // Not `eprintln!`, which is shown for failed tests only.
-    writeln!(std::io::stderr(), "NOT TRIED: the real dumps are neither in $HEDDLE_FABRICS nor in {}", folder.display()).unwrap();
+    writeln!(std::io::stderr().lock(), "NOT TRIED: the real dumps are neither in $HEDDLE_FABRICS nor in {}", folder.display()).unwrap();
     None
 }
 
