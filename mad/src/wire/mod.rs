@@ -30,8 +30,8 @@ mod port_info;
 mod sm_info;
 mod switch_info;
 mod tables;
-#[cfg(any(test, feature = "proptest"))]
-pub mod testing;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 mod trap;
