@@ -158,6 +158,8 @@ fn tops(fabric: &Fabric) -> String {
     let names: Vec<_> = roots.iter().take(NAMED).map(|&root| format!("\"{}\"", fabric.switch(root).description)).collect();
     match roots.len() {
         0 => String::new(),
+        // As in a ring: which are higher is a matter of numbers.
+        many if many > 1 && many == fabric.switch_count() => "; no switch is nearer to the hosts than others".into(),
         1..=NAMED => format!("; top switches: {}", names.join(", ")),
         many => format!("; top switches: {} and {} more", names.join(", "), many - NAMED),
     }
