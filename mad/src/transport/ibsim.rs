@@ -55,7 +55,9 @@ impl Ibsim {
             )),
             source,
         })?;
-        control.set_read_timeout(Some(CONTROL_TIMEOUT)).map_err(|source| TransportError::Io { what: at("socket"), source })?;
+        for limit in [UnixDatagram::set_read_timeout, UnixDatagram::set_write_timeout] {
+            limit(&control, Some(CONTROL_TIMEOUT)).map_err(|source| TransportError::Io { what: at("socket"), source })?;
+        }
 
         let mut ibsim =
             Self { name: name.to_owned(), control, data, slot: 0, is_sm: false, arrived: VecDeque::new(), clock: Clock::start() };
@@ -133,15 +135,20 @@ impl Transport for Ibsim {
 
     fn send(&mut self, envelope: &Envelope) -> Result<(), TransportError> {
         let packet = encode(envelope);
+        let give_up = self.now() + SEND_TIMEOUT;
         loop {
             match self.data.send(&packet) {
                 Ok(_) => return Ok(()),
                 // The simulator may itself wait for us to read: then it reads nothing.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && self.now() < give_up => {
                     self.drain()?;
                     self.wait(PollFlags::POLLIN | PollFlags::POLLOUT, PollTimeout::from(SEND_POLL_MS))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(source) if source.kind() == ErrorKind::WouldBlock => {
+                    let what = format!("ibsim {:?} has taken nothing for {SEND_TIMEOUT:?}: it hangs or is stopped", self.name);
+                    return Err(TransportError::Io { what, source });
+                }
                 Err(source) => return Err(self.gone(source)),
             }
         }
@@ -205,6 +212,8 @@ const PERMISSIVE_LID: u16 = 0xffff;
 const STATUS_UNDELIVERABLE: u32 = 110;
 /// A look at the socket now and then in case the simulator is gone: then nothing wakes the poll, and the next send fails.
 const SEND_POLL_MS: u16 = 100;
+/// Longer than any command of its console takes.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Both of our sockets, under an id that is free: the process id, as the preload library has it, or one no process has
 /// (ids of Linux processes are below 2^22), because a process may have several connections.
