@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, Stdout, Write};
 
@@ -24,7 +25,7 @@ impl Out {
     }
 
     pub(crate) fn line(&mut self, line: impl fmt::Display) -> anyhow::Result<()> {
-        check(writeln!(self.to, "{line}"))
+        check(writeln!(self.to, "{}", printable(&line.to_string())))
     }
 
     /// Whatever `content` writes.
@@ -34,7 +35,7 @@ impl Out {
 
     /// A value as indented JSON.
     pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> anyhow::Result<()> {
-        self.line(serde_json::to_string_pretty(value)?)
+        check(writeln!(self.to, "{}", serde_json::to_string_pretty(value)?))
     }
 
     /// Lets the reader see what was written so far.
@@ -53,5 +54,23 @@ fn check(result: io::Result<()>) -> anyhow::Result<()> {
 
 /// Tells the user something that is not a result, on standard error. A closed standard error is no reason to stop.
 pub(crate) fn tell(message: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "heddle: {message}");
+    let _ = writeln!(io::stderr(), "heddle: {}", printable(&message.to_string()));
+}
+
+/// What a terminal shows and does not obey: node descriptions and names of files come from strangers. Lines stay lines.
+fn printable(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| c.is_control() && c != '\n';
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    text.chars()
+        .fold(String::new(), |mut shown, c| {
+            if obeyed(c) {
+                shown.extend(c.escape_default())
+            } else {
+                shown.push(c)
+            }
+            shown
+        })
+        .into()
 }

@@ -384,3 +384,17 @@ fn a_signal_ends_the_subnet_manager() {
     assert!(lines.any(|line| line.contains("stopped")), "it says that it stops");
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn a_description_does_not_command_the_terminal() {
+    let dump = "Switch 2 \"S-0000000000000010\" # \"\x1b[2J\u{9b}m\"\n[1] \"S-0000000000000020\"[1] # \"\x1b]0;x\x07\"\n\nSwitch 2 \"S-0000000000000030\" # \"\r\"\n";
+    for command in
+        [&["route", "-", "--engine", "up-down"][..], &["route", "-", "--engine", "up-down", "--json"], &["convert", "-", "--to", "json"]]
+    {
+        let output = with_input(command, dump.as_bytes());
+        let (out, err) = (stdout(&output), stderr(&output));
+        assert!(!out.contains(|c: char| c.is_ascii_control() && c != '\n'), "{command:?}: {out:?}");
+        assert!(!err.contains(|c: char| c.is_control() && c != '\n'), "{command:?}: {err:?}");
+        assert!(err.contains("\\u{1b}]0;x\\u{7}"), "{err}");
+    }
+}

@@ -68,7 +68,11 @@ impl<'a> FileSet<'a> {
 }
 
 fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
-    fs::create_dir_all(folder)?;
+    fs::create_dir_all(folder).map_err(|error| match error.kind() {
+        // A plain file in its place; that this exists is not what is wrong.
+        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), format!("{} is not a folder", folder.display())),
+        _ => error,
+    })?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".heddle-");
     // As any new file: the default of temporary files is for the owner alone.
