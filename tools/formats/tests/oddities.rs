@@ -414,3 +414,27 @@ fn one_line_a_port_oddities() {
         let _ = read(&ONE_LINE.as_bytes()[..end], "cut", None);
     }
 }
+
+#[test]
+fn long_description() {
+    // 62 bytes and one of two bytes fit, one of three does not; the name of a neighbour without a record is cut as well.
+    let name = format!("{}ä", "n".repeat(62));
+    let loaded = load(format!("Switch 8 \"S-0000000000000010\" # \"{name}\"\n"));
+    assert_eq!((warned(&loaded), loaded.builder.nodes()[0].description.as_str()), (vec![], &*name));
+    let line = format!("Switch 8 \"S-0000000000000010\" # \"{0}€\"\n[1] \"H-0000000000000020\"[1] # \"{0}x and more\"\n", &name[..63 - 1]);
+    let loaded = load(line);
+    assert_eq!(loaded.warnings.count(WarningKind::LongDescription), 2);
+    assert_eq!(loaded.builder.nodes()[0].description, "n".repeat(62));
+    assert_eq!(loaded.builder.nodes()[1].description, format!("{}x ", "n".repeat(62)));
+    // Replacement characters take three bytes each.
+    let loaded = load([b"Switch 8 \"S-0000000000000010\" # \"".as_slice(), &[0xff; 64], b"\"\n"].concat());
+    assert_eq!((warned(&loaded), loaded.builder.nodes()[0].description.chars().count()), (vec![(WarningKind::NotUtf8, 1)], 21));
+}
+
+#[test]
+fn netlist_begins_with_a_port_that_is_not_there() {
+    for (first, expected) in [("[0]", None), ("[3]", None), ("[300]", None), ("[3] \"a\"[1]\n[2]", Some(2))] {
+        let loaded = load(format!("Hca 2 \"host\"\n{first} \"a\"[2]\n\nSwitch 4 \"a\"\n"));
+        assert_eq!(loaded.sm_port.map(|at| at.port), expected, "{first}");
+    }
+}

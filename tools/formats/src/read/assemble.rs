@@ -1,9 +1,13 @@
 //! From records to nodes and cables, whatever the format.
 
+use super::lines::shorten;
 use super::{WarningKind, Warnings};
 use heddle_fabric::{BuildError, FabricBuilder, Guid, Lid, Link, NodeIndex, NodeKind, NodeSpec, PortRef};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// IBA 14.2.5.2.
+const NODE_DESCRIPTION_BYTES: usize = 64;
 
 /// A node as a file tells of it.
 #[derive(Clone, Debug)]
@@ -187,7 +191,7 @@ impl<'a> Assembly<'a, '_> {
             };
             let given = super::ibnetdiscover::guid_in_id(id).filter(|guid| *guid != Guid(0));
             let guid = given.unwrap_or_else(|| invented_guid(id, &mut taken));
-            let description = node.description.map_or("unknown".to_owned(), |text| String::from_utf8_lossy(text).into_owned());
+            let description = node.description.map_or("unknown".to_owned(), |text| self.text(node.line, text));
             let text =
                 format!("\"{}\" ({description}) has no record of its own; {} ports assumed", String::from_utf8_lossy(id), node.ports);
             self.warnings.add(node.line, WarningKind::UnknownNode, text);
@@ -394,12 +398,20 @@ impl<'a> Assembly<'a, '_> {
         format!("port {} of \"{}\" ({})", at.port, node.description, node.guid)
     }
 
+    /// A description, as a node can have it: ibsim and other readers of lines lose their place in longer ones.
     fn text(&mut self, line: usize, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes);
         if let Cow::Owned(text) = &text {
+            let text = shorten(text.as_bytes());
             self.warnings.add(line, WarningKind::NotUtf8, format!("\"{text}\": bytes that are not UTF-8 were replaced"));
         }
-        text.into_owned()
+        if bytes.len() > NODE_DESCRIPTION_BYTES {
+            let text = format!("\"{}\": {} bytes; {NODE_DESCRIPTION_BYTES} are possible", shorten(bytes), bytes.len());
+            self.warnings.add(line, WarningKind::LongDescription, text);
+        }
+        // Replaced bytes may have made it longer.
+        let end = (0..=NODE_DESCRIPTION_BYTES.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text[..end].to_owned()
     }
 }
 

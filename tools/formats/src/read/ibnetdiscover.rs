@@ -29,8 +29,10 @@ pub(crate) fn read(bytes: &[u8], format: Format, warnings: Warnings) -> Result<L
     let assembled = assemble(&reader.records, &mut warnings);
     let builder = assembled.builder;
     let sm_port = if format == Format::IbsimNetlist {
-        let first_port = reader.records[0].ports.first().and_then(|port| u8::try_from(port.port).ok());
-        let port = if reader.records[0].kind == NodeKind::Switch { Some(0) } else { first_port };
+        let first = &reader.records[0];
+        let first_port =
+            first.ports.iter().filter_map(|line| u8::try_from(line.port).ok()).find(|port| (1..=first.num_ports).contains(port));
+        let port = if first.kind == NodeKind::Switch { Some(0) } else { first_port };
         assembled.nodes[0].zip(port).map(|(node, port)| PortRef::new(node, port))
     } else {
         reader.origin.and_then(|(node, port_guid)| {

@@ -18,6 +18,8 @@ pub enum WarningKind {
     Truncated,
     /// A description that is not UTF-8; the wrong bytes are replaced.
     NotUtf8,
+    /// A description longer than a NodeDescription can be; the rest is left out.
+    LongDescription,
     /// A GUID that is zero; one is invented from the node's id.
     ZeroGuid,
     /// A node without a GUID; one is invented from its id.
@@ -67,6 +69,7 @@ impl WarningKind {
             Self::MalformedLine => "port line that cannot be read",
             Self::Truncated => "file cut off",
             Self::NotUtf8 => "description is not UTF-8",
+            Self::LongDescription => "description too long",
             Self::ZeroGuid => "GUID is zero",
             Self::InventedGuid => "GUID invented",
             Self::RepeatedNode => "record repeated",
