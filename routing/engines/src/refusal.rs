@@ -17,7 +17,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The refusal as text, with the names and GUIDs of the first culprits. `fabric` is the one that was to be routed.
+    /// The refusal as text, without the engine's name, with names and GUIDs of the first culprits. `fabric` is the one that was to be routed.
     pub fn display<'a>(&'a self, fabric: &'a Fabric) -> impl fmt::Display + 'a {
         Explained { refusal: self, fabric }
     }
@@ -33,8 +33,8 @@ const NAMED: usize = 8;
 
 impl fmt::Display for Explained<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refusal { engine, reason, culprits, remedy } = self.refusal;
-        write!(f, "{engine} cannot route this fabric: {reason}: ")?;
+        let Refusal { reason, culprits, remedy, .. } = self.refusal;
+        write!(f, "{reason}: ")?;
         for (number, &culprit) in culprits.iter().take(NAMED).enumerate() {
             write!(f, "{}{}", if number == 0 { "" } else { ", " }, name(self.fabric, culprit))?;
         }
@@ -60,7 +60,7 @@ pub(crate) fn if_disconnected(engine: Engine, fabric: &Fabric, graph: &Graph) ->
     parts.sort_by_key(|part| (std::cmp::Reverse(part.len()), guid(&part[0])));
     let sizes: Vec<String> = parts.iter().take(NAMED).map(|part| part.len().to_string()).collect();
     let reason = format!(
-        "its switches are in {} parts without a cable between them ({}{} switches); from {} there is no way to these switches",
+        "the fabric's switches are in {} parts without a cable between them ({}{} switches); from {} there is no way to these switches",
         parts.len(),
         sizes.join(" + "),
         if parts.len() > NAMED { " + ..." } else { "" },
