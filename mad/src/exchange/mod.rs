@@ -97,7 +97,7 @@ pub struct Counters {
     pub failed: u64,
     /// Answers to requests that had been answered before.
     pub duplicates: u64,
-    /// Answers to requests that had been given up or cancelled before.
+    /// Answers to requests that had been given up before.
     pub late: u64,
     /// Responses to nothing that was asked, or with another class, method, attribute or modifier than asked for.
     pub mismatched: u64,
@@ -126,7 +126,6 @@ pub struct Exchange {
     timers: BTreeSet<(Time, u32)>,
     on_wire: usize,
     queued: usize,
-    cancelled: usize,
     last_id: u32,
     /// Of the requests that ended without an answer, the newest [`GIVEN_UP_MAX`].
     given_up: BTreeSet<u32>,
@@ -155,7 +154,6 @@ struct Request {
     envelope: Box<Envelope>,
     attempts: u32,
     state: State,
-    cancelled: bool,
     /// How many answers of the node there had been when it was sent first.
     answers_before: u64,
 }
@@ -182,7 +180,6 @@ impl Exchange {
             timers: BTreeSet::new(),
             on_wire: 0,
             queued: 0,
-            cancelled: 0,
             last_id: 0,
             given_up: BTreeSet::new(),
             tells: VecDeque::new(),
@@ -217,29 +214,6 @@ impl Exchange {
     /// is, and does not count into a window.
     pub fn tell(&mut self, envelope: Envelope) {
         self.tells.push_back(envelope);
-    }
-
-    /// Ends all requests without an event: what is queued is not sent, what was sent is not repeated, and its answer dropped. Requests
-    /// on the wire keep their place in the window until they end.
-    pub fn cancel_all(&mut self) {
-        self.queued = 0;
-        self.turns.clear();
-        self.events.retain(|event| matches!(event, Event::Unsolicited(_)));
-        let idle: Vec<u32> = self.sent.iter().filter(|(_, request)| request.state == State::Repeat).map(|(&id, _)| id).collect();
-        for id in idle {
-            self.sent.remove(&id);
-            self.remember_given_up(id);
-        }
-        for request in self.sent.values_mut() {
-            request.cancelled = true;
-        }
-        self.cancelled = self.sent.len();
-        self.nodes.retain(|_, node| {
-            node.queue.clear();
-            node.repeats.clear();
-            node.has_turn = false;
-            node.busy > 0
-        });
     }
 
     /// Takes in what the transport delivered.
@@ -300,7 +274,7 @@ impl Exchange {
                 let Some((id, envelope)) = node.queue.pop_front() else { continue };
                 let state = State::OnWire(deadline);
                 let copy = Envelope::clone(&envelope);
-                self.sent.insert(id, Request { node: key, envelope, attempts: 1, state, cancelled: false, answers_before: node.answers });
+                self.sent.insert(id, Request { node: key, envelope, attempts: 1, state, answers_before: node.answers });
                 self.queued -= 1;
                 (id, copy)
             };
@@ -324,12 +298,12 @@ impl Exchange {
         self.timers.first().map(|&(at, _)| at)
     }
 
-    /// Requests that have not ended: queued, on the wire, or to be repeated. Cancelled ones do not count.
+    /// Requests that have not ended: queued, on the wire, or to be repeated.
     pub fn outstanding(&self) -> usize {
-        self.queued + self.sent.len() - self.cancelled
+        self.queued + self.sent.len()
     }
 
-    /// Requests on the wire now, cancelled ones included; never more than the greatest window.
+    /// Requests on the wire now; never more than the greatest window.
     pub fn on_wire(&self) -> usize {
         self.on_wire
     }
@@ -363,12 +337,8 @@ impl Exchange {
             node.answers += 1;
         }
         self.settle(request.node);
-        if request.cancelled {
-            self.counters.late += 1;
-        } else {
-            self.counters.answered += 1;
-            self.events.push_back(Event::Answer { id: RequestId(id), mad });
-        }
+        self.counters.answered += 1;
+        self.events.push_back(Event::Answer { id: RequestId(id), mad });
     }
 
     fn handle_undeliverable(&mut self, now: Time, mad: &Mad) {
@@ -402,20 +372,18 @@ impl Exchange {
         }
     }
 
-    /// Ends a request that has had all its attempts, or that nobody waits for.
+    /// Ends a request that has had all its attempts.
     fn end_if_exhausted(&mut self, id: u32, why: impl Fn(u32) -> Failure) -> bool {
         let Some(request) = self.sent.get(&id) else { return true };
-        if request.attempts <= self.limits.retries && !request.cancelled {
+        if request.attempts <= self.limits.retries {
             return false;
         }
         let Some(request) = self.end(id) else { return true };
         self.remember_given_up(id);
-        if !request.cancelled {
-            self.counters.failed += 1;
-            let why = why(request.attempts);
-            self.events.push_back(Event::Failed { id: RequestId(id), why, request: *request.envelope });
-            self.end_queue_of_silent(request.node, request.answers_before);
-        }
+        self.counters.failed += 1;
+        let why = why(request.attempts);
+        self.events.push_back(Event::Failed { id: RequestId(id), why, request: *request.envelope });
+        self.end_queue_of_silent(request.node, request.answers_before);
         self.settle(request.node);
         true
     }
@@ -431,16 +399,10 @@ impl Exchange {
         }
     }
 
-    /// From the wire or a pause into the queue of repetitions; a cancelled request ends instead.
+    /// From the wire or a pause into the queue of repetitions.
     fn queue_repeat(&mut self, id: u32) {
         let Some(request) = self.sent.get_mut(&id) else { return };
         let key = request.node;
-        if request.cancelled {
-            self.end(id);
-            self.remember_given_up(id);
-            self.settle(key);
-            return;
-        }
         if matches!(request.state, State::OnWire(_)) {
             self.on_wire -= 1;
         }
@@ -455,7 +417,6 @@ impl Exchange {
     /// Takes a request out of all books.
     fn end(&mut self, id: u32) -> Option<Request> {
         let request = self.sent.remove(&id)?;
-        self.cancelled -= usize::from(request.cancelled);
         let node = self.nodes.get_mut(&request.node);
         match request.state {
             State::OnWire(at) | State::Pausing(at) => {

@@ -229,26 +229,6 @@ fn requests_of_others_come_through_and_are_told_first() {
     assert_eq!((sent.len(), &sent[..2]), (3, &[trap.clone(), trap][..]));
 }
 
-#[test]
-fn cancelling_ends_everything_without_a_word() {
-    let mut exchange = Exchange::new(limits(2, 1));
-    for i in 0..10 {
-        exchange.ask(u64::from(i), get(i));
-    }
-    let sent = transmit_all(&mut exchange, Time(0));
-    exchange.cancel_all();
-    assert_eq!((exchange.outstanding(), exchange.on_wire()), (0, 2));
-    let id = exchange.ask(0, get(99));
-    assert_eq!(exchange.poll_transmit(Time(1)), None, "the wire is still taken");
-    exchange.handle(Time(2), received(&sent[0]));
-    assert_eq!((exchange.poll_event(), exchange.counters().late), (None, 1));
-    let next = exchange.poll_transmit(Time(2)).unwrap();
-    exchange.handle(Time(3), received(&next));
-    assert_eq!(exchange.poll_event(), Some(Event::Answer { id, mad: answer(&next).mad }));
-    exchange.handle_timeout(Time(100 * MS));
-    assert_eq!((exchange.poll_event(), exchange.on_wire(), exchange.poll_timeout()), (None, 0, None));
-}
-
 /// What a hostile network does. Numbers choose among what is on the wire.
 #[derive(Clone, Debug)]
 enum Step {
@@ -257,7 +237,6 @@ enum Step {
     Forge(usize, usize, u8),
     Undeliverable(usize),
     Wait(u64),
-    Cancel,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -267,7 +246,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (0..1000usize, 0..24usize, 1..=255u8).prop_map(|(which, byte, change)| Step::Forge(which, byte, change)),
         2 => (0..1000usize).prop_map(Step::Undeliverable),
         2 => (1..150u64).prop_map(Step::Wait),
-        1 => Just(Step::Cancel),
     ];
     proptest::collection::vec(step, 1..200)
 }
@@ -381,12 +359,6 @@ proptest! {
                 Step::Wait(ms) => {
                     reference.now = reference.now + Duration::from_millis(ms);
                     exchange.handle_timeout(reference.now);
-                }
-                Step::Cancel => {
-                    exchange.cancel_all();
-                    for asked in reference.requests.values_mut() {
-                        asked.ended = true;
-                    }
                 }
             }
             reference.drain(&mut exchange, &limits)?;

@@ -48,7 +48,7 @@ pub use node_info::{NodeInfo, NodeType};
 pub use notice::{Notice, NoticeType};
 pub use path::Path;
 pub use port_info::{PortInfo, data_vls};
-pub use sm_info::{SmControl, SmInfo, SmState};
+pub use sm_info::{SmInfo, SmState};
 pub use switch_info::SwitchInfo;
 pub use tables::{GuidInfo, PKeyTable, SlToVlMapping, VlArbitration, VlArbitrationPart};
 pub use trap::{Gid, LocalChanges, TrapDetails};

@@ -2,8 +2,6 @@ use super::attribute::attribute;
 
 attribute! {
     /// SMInfo: who a subnet manager is, and what it takes itself for (IBA 14.2.5.13).
-    ///
-    /// In a Set, the attribute modifier tells the other manager what to do: see [`SmControl`].
     pub struct SmInfo = "SMInfo" 0x0020 {
         /// The GUID of the port behind which the manager runs.
         guid, set_guid: u64 = "GUID" @ 0, 64;
@@ -45,34 +43,5 @@ impl SmInfo {
     /// Sets the state.
     pub const fn set_state(&mut self, state: SmState) {
         self.set_sm_state(state as u8);
-    }
-}
-
-/// The attribute modifier of a Set of SMInfo (IBA 14.4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SmControl {
-    /// The sender hands the mastership over.
-    Handover = 1,
-    /// The sender has taken the mastership.
-    Acknowledge = 2,
-    /// Become not active.
-    Disable = 3,
-    /// Become standby.
-    Standby = 4,
-    /// Start to discover.
-    Discover = 5,
-}
-
-impl SmControl {
-    /// The meaning of an attribute modifier.
-    pub const fn from_modifier(modifier: u32) -> Option<Self> {
-        match modifier {
-            1 => Some(Self::Handover),
-            2 => Some(Self::Acknowledge),
-            3 => Some(Self::Disable),
-            4 => Some(Self::Standby),
-            5 => Some(Self::Discover),
-            _ => None,
-        }
     }
 }
