@@ -270,7 +270,8 @@ impl SubnetManager {
         for (look, path, attribute, modifier) in managed.looks() {
             let mad = Mad::directed(&path, Method::GET, attribute, modifier);
             let key = match look {
-                Look::Switch(node) | Look::Behind(node, _) => managed.survey.nodes[node].info.node_guid(),
+                Look::Switch(node) => managed.survey.nodes[node].info.node_guid(),
+                Look::Behind(node, port) => managed.survey.nodes[node].key_behind(port),
                 Look::LocalPort(_) => managed.survey.nodes[0].info.node_guid(),
             };
             asked.insert(self.exchange.ask(key, Envelope { address: Address::Directed, mad }), look);

@@ -43,6 +43,11 @@ impl Found {
         *own.or_else(|| self.paths.values().next()).expect("a node is found by a path")
     }
 
+    /// The key, for the exchange's windows, of whoever is behind `port`: each one of its own, so that nobody waits for another.
+    pub(crate) fn key_behind(&self, port: u8) -> u64 {
+        self.info.node_guid() ^ u64::from(port) << 56
+    }
+
     /// The attribute modifier of PortInfo for `port`: of a switch, the capabilities of port 0 are those of all ports.
     pub(crate) fn port_modifier(&self, port: u8) -> u32 {
         let telling = self.ports[if self.is_switch() { 0 } else { usize::from(port) }];
@@ -366,7 +371,7 @@ impl Survey {
 
     fn ask_who(&mut self, exchange: &mut Exchange, from: Option<(usize, u8)>, path: Path) {
         let mad = Mad::directed(&path, Method::GET, NodeInfo::ID, 0);
-        let key = from.map_or(UNKNOWN, |(node, port)| self.nodes[node].info.node_guid() ^ u64::from(port) << 56);
+        let key = from.map_or(UNKNOWN, |(node, port)| self.nodes[node].key_behind(port));
         let id = exchange.ask(key, Envelope { address: Address::Directed, mad });
         self.asked.insert(id, Question::Who { from, path });
     }

@@ -246,6 +246,25 @@ fn a_silent_node_is_left_out_and_taken_in_later() {
     }
 }
 
+/// More silent hosts on one switch than are asked at a time: the last one of them is not held back by the others.
+#[test]
+fn of_many_silent_nodes_the_one_that_answers_again_is_taken_in() {
+    let mut site = Site::new("clos2:16");
+    let silent: Vec<_> = (0..8).map(|host| site.node(&format!("host-3-{host}"))).collect();
+    for &host in &silent {
+        site.emulator.apply(Happening::Fault(host, Fault::Mute));
+    }
+    let told = site.up();
+    assert_eq!(told.found.iter().filter(|finding| finding.problem == Problem::NobodyBehind).count(), 8);
+    site.emulator.apply(Happening::Heal(silent[7]));
+    // Something else that brings a sweep ends the wait if that one is never found.
+    let (late, other) = (site.emulator.now() + Duration::from_secs(60), site.node("leaf-1"));
+    site.emulator.schedule(late, Happening::Rename(other, "renamed".to_owned()));
+    let told = site.up();
+    assert!(matches!(told.why[0], Why::Appeared(_)), "{:?}", told.why);
+    assert!(site.lid(PortRef::new(silent[7], 1)).is_some());
+}
+
 #[test]
 fn a_node_that_talks_nonsense_is_left_out() {
     for seed in 0..20 {
