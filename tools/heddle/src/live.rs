@@ -57,11 +57,7 @@ pub(crate) fn run<T>(
     pace: Pace,
     mut watch: impl FnMut(Time, Option<&Event>) -> anyhow::Result<Option<T>>,
 ) -> anyhow::Result<Option<T>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop)).context("cannot watch for signals")?;
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for signals")?;
-    }
+    let stop = signals()?;
     let mut sm = SubnetManager::new(config, transport.now());
     while !stop.load(Ordering::Relaxed) {
         let now = transport.now();
@@ -83,4 +79,14 @@ pub(crate) fn run<T>(
         pace.wait(transport.now(), &stop);
     }
     Ok(None)
+}
+
+/// Set by SIGINT or SIGTERM, which no longer end the program; a second one does, at once.
+pub(crate) fn signals() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop)).context("cannot watch for signals")?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for signals")?;
+    }
+    Ok(stop)
 }

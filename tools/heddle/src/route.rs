@@ -2,7 +2,7 @@ use crate::chain::{self, Chain, Refused, Verified};
 use crate::fabric::{self, FabricArguments};
 use crate::out::{Out, tell};
 use crate::progress::Progress;
-use crate::{Outcome, engines};
+use crate::{Outcome, engines, live};
 use heddle_engines::Engine;
 use heddle_fabric::Fabric;
 use heddle_formats::Warnings;
@@ -61,6 +61,8 @@ impl Arguments {
         let begin = Instant::now();
         if let (Some(directory), Some(proven)) = (&self.out, &chain.proven) {
             progress.step("writing");
+            // Large files half written beside their places would stay there.
+            live::signals()?;
             heddle_formats::write_opensm_dumps(directory, &fabric, proven.tables())?;
         }
         let write = if self.out.is_some() { begin.elapsed() } else { Duration::ZERO };

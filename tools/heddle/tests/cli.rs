@@ -398,3 +398,21 @@ fn a_description_does_not_command_the_terminal() {
         assert!(err.contains("\\u{1b}]0;x\\u{7}"), "{err}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_no_half_written_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let arguments = ["route", "gen:clos3:14", "--engine", "up-down", "--out", out.to_str().unwrap()];
+    let mut child = Command::new(HEDDLE).args(arguments).stdout(Stdio::null()).spawn().unwrap();
+    let begun = || fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some());
+    while !begun() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before a file was there");
+        std::thread::yield_now();
+    }
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(entries(&out), ["opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs", "opensm.mcfdbs"]);
+}
