@@ -438,3 +438,15 @@ fn netlist_begins_with_a_port_that_is_not_there() {
         assert_eq!(loaded.sm_port.map(|at| at.port), expected, "{first}");
     }
 }
+
+#[test]
+fn more_nodes_than_lids() {
+    // 0xbfff unicast LIDs (IBA 4.1.3); repeated records do not count.
+    let nodes = |count: usize| (0..count).map(|node| format!("Ca 1 \"n{node}\"\n")).collect::<String>();
+    let most = 0xbfff;
+    assert_eq!(load(nodes(most) + &nodes(9)).builder.nodes().len(), most);
+    let refused = refusal(nodes(most + 1));
+    assert_eq!((refused.line, refused.reason.contains("49151 unicast LIDs")), (most + 1, true), "{refused}");
+    // Those count that only a neighbour names.
+    assert!(refusal(nodes(most) + "[1] \"one more\"[1]\n").reason.contains("49151 unicast LIDs"));
+}

@@ -1,7 +1,7 @@
 //! From records to nodes and cables, whatever the format.
 
 use super::lines::shorten;
-use super::{WarningKind, Warnings};
+use super::{Fault, WarningKind, Warnings};
 use heddle_fabric::{BuildError, FabricBuilder, Guid, Lid, Link, NodeIndex, NodeKind, NodeSpec, PortRef};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,16 +59,19 @@ pub(crate) struct Assembled {
 }
 
 /// Makes nodes and cables of records. `O(n log n)` in their size.
-pub(crate) fn assemble(records: &[Record<'_>], warnings: &mut Warnings) -> Assembled {
+///
+/// # Errors
+/// More nodes than a subnet can have: a file of some megabytes would take gigabytes of memory.
+pub(crate) fn assemble(records: &[Record<'_>], warnings: &mut Warnings) -> Result<Assembled, Fault> {
     let mut assembly = Assembly { builder: FabricBuilder::new(), by_id: BTreeMap::new(), told: Vec::new(), warnings };
-    let nodes = assembly.add_nodes(records);
-    assembly.add_unknown_nodes(records);
+    let nodes = assembly.add_nodes(records)?;
+    assembly.add_unknown_nodes(records)?;
     let kept: Vec<(NodeIndex, &Record<'_>)> = nodes.iter().zip(records).filter_map(|(&node, record)| Some((node?, record))).collect();
     assembly.add_ports(&kept);
     assembly.add_cables(&kept);
     assembly.check_one_way(&kept);
     assembly.check_lids(&kept);
-    Assembled { builder: assembly.builder, nodes }
+    Ok(Assembled { builder: assembly.builder, nodes })
 }
 
 struct Assembly<'a, 'w> {
@@ -91,7 +94,7 @@ struct Told {
 }
 
 impl<'a> Assembly<'a, '_> {
-    fn add_nodes(&mut self, records: &'a [Record<'_>]) -> Vec<Option<NodeIndex>> {
+    fn add_nodes(&mut self, records: &'a [Record<'_>]) -> Result<Vec<Option<NodeIndex>>, Fault> {
         let mut taken: BTreeSet<Guid> = records.iter().filter_map(|record| record.guid).collect();
         let mut by_guid: BTreeMap<Guid, usize> = BTreeMap::new();
         let mut by_id: BTreeMap<&[u8], usize> = BTreeMap::new();
@@ -121,9 +124,9 @@ impl<'a> Assembly<'a, '_> {
                 num_ports: record.num_ports,
                 description,
             };
-            nodes.push(self.add_node(record.line, &record.id, spec));
+            nodes.push(self.add_node(record.line, &record.id, spec)?);
         }
-        nodes
+        Ok(nodes)
     }
 
     fn warn_of_duplicate(&mut self, record: &Record<'_>, first: &Record<'_>) {
@@ -150,7 +153,12 @@ impl<'a> Assembly<'a, '_> {
         guid
     }
 
-    fn add_node(&mut self, line: usize, id: &'a [u8], spec: NodeSpec) -> Option<NodeIndex> {
+    fn add_node(&mut self, line: usize, id: &'a [u8], spec: NodeSpec) -> Result<Option<NodeIndex>, Fault> {
+        let most = Lid::MAX.index();
+        if self.builder.nodes().len() == most {
+            let reason = format!("this is node {}, and a subnet has no more than {most} unicast LIDs", most + 1);
+            return Err(Fault { line, column: 1, reason });
+        }
         let ports = usize::from(spec.num_ports);
         let node = match self.builder.add_node(spec) {
             Ok(node) => {
@@ -163,11 +171,11 @@ impl<'a> Assembly<'a, '_> {
             }
         };
         self.by_id.insert(id, node);
-        node
+        Ok(node)
     }
 
     /// Nodes that only their neighbours name.
-    fn add_unknown_nodes(&mut self, records: &'a [Record<'_>]) {
+    fn add_unknown_nodes(&mut self, records: &'a [Record<'_>]) -> Result<(), Fault> {
         struct Unknown<'a> {
             line: usize,
             ports: u8,
@@ -195,8 +203,9 @@ impl<'a> Assembly<'a, '_> {
             let text =
                 format!("\"{}\" ({description}) has no record of its own; {} ports assumed", String::from_utf8_lossy(id), node.ports);
             self.warnings.add(node.line, WarningKind::UnknownNode, text);
-            self.add_node(node.line, id, NodeSpec::new(kind, guid, node.ports, description));
+            self.add_node(node.line, id, NodeSpec::new(kind, guid, node.ports, description))?;
         }
+        Ok(())
     }
 
     /// GUIDs, LIDs and LMCs, as each node's own record has them.

@@ -26,7 +26,7 @@ pub(crate) fn read(bytes: &[u8], format: Format, warnings: Warnings) -> Result<L
     }
     let format = if reader.netlist { Format::IbsimNetlist } else { format };
     let mut warnings = reader.warnings;
-    let assembled = assemble(&reader.records, &mut warnings);
+    let assembled = assemble(&reader.records, &mut warnings)?;
     let builder = assembled.builder;
     let sm_port = if format == Format::IbsimNetlist {
         let first = &reader.records[0];

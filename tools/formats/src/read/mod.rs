@@ -118,7 +118,7 @@ impl Fault {
 ///
 /// # Errors
 /// [`ReadError`] for an empty file, another format (named where it is recognised), a file without any node, a record whose first line
-/// cannot be read, a node with no or more than 254 ports, and `include`.
+/// cannot be read, a node with no or more than 254 ports, more nodes than a subnet has unicast LIDs, and `include`.
 pub fn read(bytes: &[u8], name: &str, format: Option<Format>) -> Result<Loaded, ReadError> {
     read_bytes(bytes, format).map_err(|fault| fault.in_file(name))
 }

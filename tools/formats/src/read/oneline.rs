@@ -33,7 +33,7 @@ pub(crate) fn read(bytes: &[u8], mut warnings: Warnings) -> Result<Loaded, Fault
     if nodes.records.is_empty() {
         return Err(no_node(first));
     }
-    let builder = assemble(&nodes.records, &mut warnings).builder;
+    let builder = assemble(&nodes.records, &mut warnings)?.builder;
     Ok(Loaded { builder, format: Format::IbnetdiscoverPorts, warnings, sm_port: None })
 }
 
