@@ -18,9 +18,11 @@
 //! SL and every SL-to-VL mapping, with one VL as with fifteen; this is what is proved here.
 //!
 //! **Which traffic counts.** Everything that has a host at one end: all packets to hosts' LIDs, from wherever, and packets to switches'
-//! LIDs from switches that have hosts. Packets between switches are subnet management on VL 15, which has no credits and so cannot take
-//! part in a deadlock (IBA chapter 7, "Flow control"). In a tree, routes between spines have to turn up again, and with them no tables
-//! would pass. If the tables are free of cycles even with them, the certificate says so ([`Certificate::covers_switch_to_switch`]).
+//! LIDs from switches that have hosts. What switches without hosts send to each other is subnet management on VL 15, which has no credits
+//! and so cannot take part in a deadlock (IBA chapter 7, "Flow control"), unless a manager runs on such a switch: its questions for
+//! performance counters go on a data VL and are not counted. In a tree, routes between spines have to turn up again, and with them no
+//! tables would pass. If the tables are free of cycles even with them, the certificate says so
+//! ([`Certificate::covers_switch_to_switch`]).
 //!
 //! [`prove`] makes a [`Proven`], the only kind of tables that a subnet manager accepts. [`quality`] says how good routes are.
 //!
