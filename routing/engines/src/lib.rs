@@ -143,7 +143,7 @@ impl FromStr for Engine {
 /// without entries.
 ///
 /// # Errors
-/// A [`Refusal`] if the switches are in parts without a cable between them.
+/// A [`Refusal`] if the switches are in parts without a cable between them, or hosts are cabled to hosts beside the rest.
 pub fn route(engine: Engine, fabric: &Fabric) -> Result<Tables, Refusal> {
     let mut tables = Tables::new(fabric, engine.name());
     let graph = Graph::new(fabric);

@@ -50,8 +50,29 @@ fn name(fabric: &Fabric, node: NodeIndex) -> String {
     format!("\"{}\" ({})", node.description, node.guid)
 }
 
-/// The refusal of a fabric whose switches are in more than one part.
+/// The refusal of a fabric that is in more than one part.
 pub(crate) fn if_disconnected(engine: Engine, fabric: &Fabric, graph: &Graph) -> Option<Refusal> {
+    if_hosts_are_apart(engine, fabric).or_else(|| if_switches_are_apart(engine, fabric, graph))
+}
+
+/// A cable from host to host is a part of its own, since hosts forward nothing. No table has to do with it, so no proof would notice.
+fn if_hosts_are_apart(engine: Engine, fabric: &Fabric) -> Option<Refusal> {
+    let is_switch = |node: NodeIndex| fabric.switch_index(node).is_some();
+    let nodes = (0..fabric.nodes().len() as u32).map(NodeIndex).filter(|&node| !is_switch(node));
+    let peers = |node: NodeIndex| fabric.node_ports(node).iter().filter_map(|port| port.peer).filter(|peer| !is_switch(peer.node));
+    let ends: Vec<NodeIndex> = nodes.flat_map(|node| peers(node).map(move |_| node)).collect();
+    if ends.is_empty() || (fabric.switch_count() == 0 && ends.len() == 2) {
+        return None;
+    }
+    let mut culprits = ends;
+    culprits.dedup();
+    let reason = "hosts are cabled to each other, not to a switch, and hosts forward nothing, so that the rest of the fabric cannot \
+                  reach these hosts";
+    let remedy = "Cable them to a switch, or leave them out.".to_owned();
+    Some(Refusal { engine, reason: reason.to_owned(), culprits, remedy })
+}
+
+fn if_switches_are_apart(engine: Engine, fabric: &Fabric, graph: &Graph) -> Option<Refusal> {
     let mut parts = parts(fabric, graph);
     if parts.len() < 2 {
         return None;

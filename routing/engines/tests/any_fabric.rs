@@ -240,3 +240,25 @@ fn engines_are_known_by_name() {
     let error = "minhop".parse::<Engine>().unwrap_err().to_string();
     assert_eq!(error, "there is no engine \"minhop\"; there are: min-hop, up-down");
 }
+
+#[test]
+fn hosts_cabled_to_each_other_are_a_part_of_their_own() {
+    // Hosts 1 to 4 in pairs, then a switch with host 5.
+    let fabric = |pairs: u64, switch: bool| {
+        let mut builder = FabricBuilder::new();
+        let mut add = |kind, guid| PortRef::new(builder.add_node(NodeSpec::new(kind, Guid(guid), 1, format!("{guid}"))).unwrap(), 1);
+        let mut cables: Vec<_> = (0..pairs).map(|pair| [1, 2].map(|end| add(NodeKind::Ca, 2 * pair + end))).collect();
+        if switch {
+            cables.push([add(NodeKind::Ca, 5), add(NodeKind::Switch, 6)]);
+        }
+        cables.into_iter().for_each(|[a, b]| builder.connect(a, b, Link::default()).unwrap());
+        builder.assign_lids().unwrap();
+        builder.build()
+    };
+    for engine in Engine::ALL {
+        assert!(route(engine, &fabric(1, false)).is_ok(), "two hosts alone are a whole fabric");
+        assert!(route(engine, &fabric(0, true)).is_ok());
+        assert_eq!(route(engine, &fabric(1, true)).unwrap_err().culprits, [0, 1].map(NodeIndex));
+        assert_eq!(route(engine, &fabric(2, false)).unwrap_err().culprits, [0, 1, 2, 3].map(NodeIndex));
+    }
+}
