@@ -55,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 mod certificate;
+mod cut_off;
 mod cycle;
 mod dependencies;
 mod net;
@@ -92,14 +93,16 @@ pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
     // A route that ends does so at its owner, unless an entry led elsewhere; and one that never ends is a cycle of dependencies.
     let sound = found.sound && matches!(deadlock, Deadlock::Free(_));
     let reach = if sound { reach::Reach::default() } else { reach::follow_all(&net, tables) };
+    let cut_off = cut_off::find(fabric);
     Report {
         engine: tables.engine().to_owned(),
         switches: fabric.switch_count(),
         end_ports: fabric.end_ports().len(),
         lids: net.columns().map(|columns| columns.len()).sum(),
         unreachable: reach.kept.into_iter().map(|(switch, lid)| reach::explain(&net, tables, switch, lid)).collect(),
-        unreachable_from_hosts: reach.from_hosts,
-        unreachable_from_switches: reach.from_switches,
+        cut_off: cut_off.ports.into_iter().map(|at| Place::of_port(fabric, at)).collect(),
+        unreachable_from_hosts: reach.from_hosts + cut_off.from_hosts,
+        unreachable_from_switches: reach.from_switches + cut_off.from_switches,
         looping: reach.looping,
         unowned_entries: found.unowned_entries,
         deadlock,

@@ -14,8 +14,10 @@ pub struct Report {
     pub end_ports: usize,
     /// Their LIDs.
     pub lids: usize,
-    /// The first 20 pairs that do not reach each other, by LID, then switch.
+    /// The first 20 pairs of a switch and an end port's LID that do not reach each other, by LID, then switch.
     pub unreachable: Vec<Unreachable>,
+    /// Ports of hosts that are cabled to other hosts beside the fabric, so that no switch carries packets to them.
+    pub cut_off: Vec<Place>,
     /// How many pairs of a host's port and another port's LID do not reach each other.
     pub unreachable_from_hosts: u64,
     /// How many pairs of a switch and a LID do not.
@@ -34,7 +36,7 @@ impl Report {
 
     /// Whether all packets arrive.
     pub const fn connected(&self) -> bool {
-        self.unreachable_from_switches == 0
+        self.unreachable_from_switches == 0 && self.cut_off.is_empty()
     }
 
     /// Whether no packets go in circles.
@@ -154,6 +156,9 @@ impl fmt::Display for Report {
     }
 }
 
+/// How many ports that are cut off the text names.
+const NAMED: usize = 20;
+
 struct Verdicts<'a>(&'a Report);
 
 impl fmt::Display for Verdicts<'_> {
@@ -169,13 +174,16 @@ impl Report {
     }
 
     fn write_verdicts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.unreachable_from_switches == 0 {
+        if self.connected() {
             writeln!(f, "every LID is reached from every switch and host, without loops")?;
         } else {
             let [hosts, switches] = [self.unreachable_from_hosts, self.unreachable_from_switches];
             writeln!(f, "not reached: {hosts} pairs of host and LID, {switches} pairs of switch and LID ({} by loops)", self.looping)?;
             self.unreachable.iter().try_for_each(|pair| writeln!(f, "  {pair}"))?;
-            if self.unreachable_from_switches > self.unreachable.len() as u64 {
+            for port in self.cut_off.iter().take(NAMED) {
+                writeln!(f, "  {port} is cabled to another host, not to a switch, and hosts forward nothing")?;
+            }
+            if self.unreachable_from_switches > (self.unreachable.len() + self.cut_off.len().min(NAMED)) as u64 {
                 writeln!(f, "  and so on")?;
             }
         }
