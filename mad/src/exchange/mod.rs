@@ -28,7 +28,7 @@ pub use limits::Limits;
 
 use crate::Time;
 use crate::transport::{Delivery, Envelope};
-use crate::wire::{Mad, Method};
+use crate::wire::{Mad, Method, Status};
 use limits::Window;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -72,6 +72,12 @@ pub enum Failure {
     /// It was not sent: the node had let another request run out, and answered nothing meanwhile.
     #[error("not sent, since the node does not answer")]
     Silent,
+    /// The node said each time that it was busy.
+    #[error("the node was busy, in {attempts} attempts")]
+    Busy {
+        /// How often it was sent.
+        attempts: u32,
+    },
     /// The transport knew that nothing would come back.
     #[error("undeliverable, in {attempts} attempts")]
     Undeliverable {
@@ -93,6 +99,8 @@ pub struct Counters {
     pub timed_out: u64,
     /// Attempts that the transport reported as undeliverable.
     pub undeliverable: u64,
+    /// Attempts that the node answered with "busy".
+    pub busy: u64,
     /// Requests that failed in all attempts.
     pub failed: u64,
     /// Answers to requests that had been answered before.
@@ -162,7 +170,7 @@ struct Request {
 enum State {
     /// Sent; an answer may come until this time.
     OnWire(Time),
-    /// Reported undeliverable; to be sent again at this time, which is when silence would have ended the attempt.
+    /// Reported undeliverable, or the node is busy; to be sent again at this time, which is when silence would have ended the attempt.
     Pausing(Time),
     /// In its node's `repeats`.
     Repeat,
@@ -219,7 +227,7 @@ impl Exchange {
     /// Takes in what the transport delivered.
     pub fn handle(&mut self, now: Time, delivery: Delivery) {
         match delivery {
-            Delivery::Received(envelope) if envelope.mad.method().is_response() => self.handle_response(envelope.mad),
+            Delivery::Received(envelope) if envelope.mad.method().is_response() => self.handle_response(now, envelope.mad),
             Delivery::Received(envelope) => {
                 self.counters.unsolicited += 1;
                 self.events.push_back(Event::Unsolicited(envelope));
@@ -313,7 +321,7 @@ impl Exchange {
         &self.counters
     }
 
-    fn handle_response(&mut self, mad: Mad) {
+    fn handle_response(&mut self, now: Time, mad: Mad) {
         // The kernel and ibsim keep the upper 32 bits of the transaction id for themselves.
         let id = mad.transaction() as u32;
         let Some(request) = self.sent.get(&id) else {
@@ -328,6 +336,17 @@ impl Exchange {
         let asked = &request.envelope.mad;
         if mad.method() != response_to(asked.method()) || !same_subject(asked, &mad) {
             self.counters.mismatched += 1;
+            return;
+        }
+        // Busy is not an answer but one more reason to ask again (IBA 13.4.7).
+        if mad.status().0 & Status::BUSY.0 != 0 {
+            if let State::OnWire(deadline) = request.state {
+                self.counters.busy += 1;
+                if let Some(node) = self.nodes.get_mut(&request.node) {
+                    node.answers += 1;
+                }
+                self.end_attempt_early(now, id, deadline, |attempts| Failure::Busy { attempts });
+            }
             return;
         }
         let Some(request) = self.end(id) else { return };
@@ -352,8 +371,12 @@ impl Exchange {
             return;
         }
         self.counters.undeliverable += 1;
+        self.end_attempt_early(now, id, deadline, |attempts| Failure::Undeliverable { attempts });
+    }
+
+    fn end_attempt_early(&mut self, now: Time, id: u32, deadline: Time, why: impl Fn(u32) -> Failure) {
         self.attempt_failed(now, id);
-        if self.end_if_exhausted(id, |attempts| Failure::Undeliverable { attempts }) {
+        if self.end_if_exhausted(id, why) {
             return;
         }
         // The report may come at once. The pause lasts until silence would have ended the attempt, and keeps the node's place.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::transport::Address;
-use crate::wire::{AttributeId, Class, Path};
+use crate::wire::{AttributeId, Class, Path, Status};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -88,6 +88,38 @@ fn undeliverable_is_repeated_only_when_silence_would_have_been() {
     }
     assert_eq!(exchange.poll_event(), Some(Event::Failed { id, why: Failure::Undeliverable { attempts: 3 }, request: sent }));
     assert_eq!((exchange.outstanding(), exchange.on_wire(), exchange.poll_timeout()), (0, 0, None));
+}
+
+#[test]
+fn who_is_busy_is_asked_again_later() {
+    let busy = |request: &Envelope| {
+        let mut answer = answer(request);
+        // On its way back, a directed-route answer has the direction bit beside the status.
+        answer.mad.set_status(Status::BUSY);
+        answer.mad.set_returning(true);
+        Delivery::Received(answer)
+    };
+    let mut exchange = Exchange::new(limits(1, 1));
+    let id = exchange.ask(1, get(0));
+    let mut sent = exchange.poll_transmit(Time(0)).unwrap();
+    exchange.handle(Time(MS), busy(&sent));
+    assert_eq!((exchange.poll_event(), exchange.poll_transmit(Time(99 * MS))), (None, None));
+    exchange.handle_timeout(Time(100 * MS));
+    sent = exchange.poll_transmit(Time(100 * MS)).unwrap();
+    exchange.handle(Time(101 * MS), received(&sent));
+    assert!(matches!(exchange.poll_event(), Some(Event::Answer { id: answered, .. }) if answered == id));
+
+    // Always busy is a failure, but no silence: what is queued for the node is still asked.
+    let id = exchange.ask(1, get(1));
+    exchange.ask(1, get(2));
+    for attempt in 0..3_u64 {
+        let now = Time((200 + attempt * 100) * MS);
+        exchange.handle_timeout(now);
+        sent = exchange.poll_transmit(now).unwrap();
+        exchange.handle(now, busy(&sent));
+    }
+    assert_eq!(exchange.poll_event(), Some(Event::Failed { id, why: Failure::Busy { attempts: 3 }, request: sent }));
+    assert_eq!((exchange.outstanding(), exchange.counters().busy), (1, 4));
 }
 
 #[test]
@@ -343,7 +375,11 @@ proptest! {
                         // Only the method, the class, the low transaction id, the attribute and the modifier tell.
                         let harmless = matches!(byte, 0 | 2 | 4..=11 | 18 | 19);
                         exchange.handle(reference.now, Delivery::Received(forged));
-                        if harmless {
+                        let busy = byte == 5 && change & 1 == 1;
+                        if harmless && busy {
+                            let asked = reference.requests.get_mut(&RequestId(envelope.mad.transaction() as u32)).expect("was sent");
+                            asked.reported = true;
+                        } else if harmless {
                             let asked = reference.requests.get_mut(&RequestId(envelope.mad.transaction() as u32)).expect("was sent");
                             asked.answerable = !asked.ended;
                         }

@@ -92,6 +92,8 @@ pub struct Status(pub u16);
 impl Status {
     /// Success.
     pub const OK: Self = Self(0);
+    /// The node had no time for the request and dropped it; it may be asked again.
+    pub const BUSY: Self = Self(0x01);
     /// The class or its version is not supported.
     pub const BAD_VERSION: Self = Self(0x04);
     /// The method is not supported.
@@ -106,6 +108,7 @@ impl fmt::Debug for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::OK => f.write_str("ok"),
+            Self::BUSY => f.write_str("busy"),
             Self::BAD_VERSION => f.write_str("class or version not supported"),
             Self::BAD_METHOD => f.write_str("method not supported"),
             Self::BAD_ATTRIBUTE => f.write_str("attribute not supported"),
