@@ -299,15 +299,15 @@ impl SubnetManager {
         }
         if let Some(other) = survey.other_master.take() {
             self.events.push_back(Event::Standby(other));
-            // The subnet is another's now: what it writes, nobody here knows.
             self.managed = None;
-            self.memory = Memory::default();
+            self.memory.doubt();
             return self.retry(now);
         }
         if survey.left_changes() {
             // Now that nobody else is master, clear the change bits, and only then read the ports: so no change is lost.
             return Phase::Sweeping(Survey::begin(&mut self.exchange, false, true));
         }
+        self.memory.adopt_lids(&survey);
         self.memory.compare(&survey);
         self.memory.refused.clear();
         self.settle(now, survey)

@@ -26,6 +26,8 @@ pub(crate) struct Memory {
     params: BTreeMap<PortKey, Wanted>,
     /// What is in the switches' forwarding tables, by GUID.
     tables: BTreeMap<u64, Programmed>,
+    /// Whether another subnet manager may have changed all that since.
+    doubtful: bool,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +51,41 @@ impl Memory {
             // A port in Initialize has gone down since it was set, and may have lost what it was set to.
             info.is_some_and(|info| info.state() != Some(PortState::Init))
         });
+    }
+
+    /// Another subnet manager is master: what it writes, nobody here knows.
+    pub(crate) fn doubt(&mut self) {
+        self.params.clear();
+        self.tables.clear();
+        self.doubtful = true;
+    }
+
+    /// After another was master, ports have the LIDs that they say: it may have given them. But none takes the LID of a port that is
+    /// away or has lost its own, and of two that say the same, neither counts.
+    pub(crate) fn adopt_lids(&mut self, survey: &Survey) {
+        if !std::mem::take(&mut self.doubtful) {
+            return;
+        }
+        let mut said = BTreeMap::new();
+        for found in survey.nodes.iter().filter(|found| !found.left_out) {
+            let addressed = if found.is_switch() { 0..=0 } else { 1..=found.info.num_ports() };
+            said.extend(addressed.filter_map(|port| {
+                let lid = Lid::new(found.ports[usize::from(port)]?.lid())?;
+                Some(((found.info.node_guid(), port), lid))
+            }));
+        }
+        let mut claims: BTreeMap<Lid, usize> = BTreeMap::new();
+        said.values().for_each(|&lid| *claims.entry(lid).or_default() += 1);
+        let owners: BTreeMap<Lid, PortKey> = self.lids.iter().map(|(&key, &lid)| (lid, key)).collect();
+        let moved = |key: &PortKey, lid: Lid| said.get(key).is_some_and(|&other| other != lid);
+        let adopted: BTreeMap<PortKey, Lid> = said
+            .iter()
+            .filter(|&(_, lid)| claims[lid] == 1 && owners.get(lid).is_none_or(|owner| moved(owner, *lid)))
+            .map(|(&key, &lid)| (key, lid))
+            .collect();
+        let taken: BTreeSet<Lid> = adopted.values().copied().collect();
+        self.lids.retain(|_, lid| !taken.contains(lid));
+        self.lids.extend(adopted);
     }
 
     /// Remembers the LIDs of a snapshot. Where LIDs are short, one may have been that of a port that is away, which then loses it.

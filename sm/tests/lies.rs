@@ -1,6 +1,6 @@
 //! Faults that the emulator cannot have: between it and the subnet manager, answers are changed on their way.
 
-use heddle_emulator::Emulator;
+use heddle_emulator::{Emulator, Event as Happening};
 use heddle_fabric::{Fabric, LinkSpeed, NodeIndex, NodeKind, PortRef, generate};
 use heddle_mad::Time;
 use heddle_mad::transport::{Delivery, Envelope, Transport, TransportError};
@@ -432,4 +432,64 @@ fn switches_with_tables_too_small_are_left_out_smallest_first() {
         found.findings.iter().filter(|finding| finding.problem == Problem::TableTooSmall(10)).map(|finding| finding.place.guid.0).collect();
     assert_eq!(too_small, BTreeSet::from(small));
     assert_eq!((found.findings.len(), found.fabric.nodes().len()), (2, 42));
+}
+
+#[test]
+fn another_master_for_a_while_costs_no_port_its_lid() {
+    let fabric = fabric();
+    let (away, reset) = (node(&fabric, "leaf-1"), node(&fabric, "leaf-3"));
+    let liar = fabric.node(node(&fabric, "host-5-1")).guid.0;
+    let claims = std::cell::Cell::new(false);
+    let mut path_of_liar = None;
+    let lie = |mad: &mut Mad| {
+        if answers::<NodeInfo>(mad).is_some_and(|info| info.node_guid() == liar) {
+            path_of_liar = mad.initial_path();
+        }
+        if !claims.get() || mad.initial_path() != path_of_liar {
+            return;
+        }
+        if let Some(mut info) = answers::<PortInfo>(mad) {
+            info.set_capability_mask(info.capability_mask() | CapabilityMask::SM.bits());
+            mad.set_attribute(&info);
+        }
+        if mad.method() == Method::GET_RESP && mad.attribute_id() == SmInfo::ID {
+            let mut info = SmInfo::default();
+            info.set_state(SmState::Master);
+            mad.set_status(Status::OK);
+            mad.set_attribute(&info);
+        }
+    };
+    let mut transport = Lying::new(&fabric, lie);
+    // A leaf with lower LIDs goes and another forgets its own, while a third node says that it is the master.
+    for event in [Happening::RemoveNode(away), Happening::RemoveNode(reset), Happening::ReturnNode(reset)] {
+        transport.emulator.schedule(Time(10_000_000_000), event);
+    }
+    transport.emulator.schedule(Time(60_000_000_000), Happening::ReturnNode(away));
+    // Its trap 144 marks the end.
+    transport.emulator.schedule(Time(120_000_000_000), Happening::Rename(away, "the end".to_owned()));
+    let mut sm = SubnetManager::new(Config::default(), transport.now());
+    let mut addresses = Vec::new();
+    let mut standby = 0;
+    let mut is_end = false;
+    drive(&mut sm, &mut transport, |event| {
+        match event {
+            Event::SweepBegan(Why::Trap { number: 144, .. }) => is_end = true,
+            Event::Standby(_) => {
+                standby += 1;
+                claims.set(false);
+            }
+            Event::Up { proven, .. } => {
+                let fabric = proven.fabric();
+                claims.set(addresses.is_empty());
+                addresses.push(fabric.end_ports().iter().map(|end| (fabric.node(end.at.node).guid, end.lid)).collect::<Vec<_>>());
+            }
+            _ => {}
+        }
+        !(is_end && matches!(event, Event::Up { .. }))
+    })
+    .unwrap();
+    assert_eq!((standby, addresses.last()), (1, addresses.first()));
+    for partial in &addresses {
+        assert!(partial.iter().all(|address| addresses[0].contains(address)), "{partial:?}");
+    }
 }
