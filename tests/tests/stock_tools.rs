@@ -44,6 +44,16 @@ fn tree_of_648_hosts_through_umad() {
 }
 
 #[test]
+fn tree_of_432_hosts_through_umad() {
+    check("clos3:12", Way::Umad, 432);
+}
+
+#[test]
+fn tree_of_3456_hosts_through_umad() {
+    check("clos3:24", Way::Umad, 3456);
+}
+
+#[test]
 fn torus_through_umad() {
     check("torus:4x4x3,hosts=2", Way::Umad, 96);
 }
