@@ -402,21 +402,13 @@ impl Program {
     pub(crate) fn no_answer(&mut self, survey: &Survey, memory: &mut Memory, id: RequestId) -> bool {
         let Some(job) = self.asked.remove(&id) else { return false };
         let (at, attribute) = self.place(job);
-        // Whether it was written is not known.
+        self.forget(memory, job);
         self.refuse(survey, memory, job);
-        match job {
-            Job::Port { at, .. } | Job::Activate { at } | Job::Confirm { at } => {
-                memory.params.remove(&self.snapshot.key(at));
-            }
-            Job::Block { switch, .. } | Job::Top { switch } => {
-                memory.tables.remove(&self.snapshot.fabric.switch(switch).guid.0);
-            }
-        }
         self.find(survey, at, Problem::NoAnswer(attribute));
         true
     }
 
-    /// What the fabric has now is not what was remembered, nor surely what was written.
+    /// What the fabric has now is not what was remembered, nor surely what was written: the next round writes it again.
     fn forget(&self, memory: &mut Memory, job: Job) {
         let tables = |switch| self.snapshot.fabric.switch(switch).guid.0;
         match job {
