@@ -182,11 +182,6 @@ impl Mad {
         DR_SLID.write(&mut self.0, u64::from(lid));
     }
 
-    /// Sets DrDLID, for a route whose last part goes by forwarding tables.
-    pub fn set_dr_dlid(&mut self, lid: u16) {
-        DR_DLID.write(&mut self.0, u64::from(lid));
-    }
-
     /// The initial path of a directed-route SMP; `None` when the hop count is beyond what a path can hold.
     pub fn initial_path(&self) -> Option<Path> {
         let hops = usize::from(self.hop_count());

@@ -116,7 +116,7 @@ fn a_directed_route_can_begin_at_a_lid() {
     let mut emulator = emulator();
     bring_up(&mut emulator);
     let mut mad = Mad::directed(&path(&[6]), Method::GET, NodeInfo::ID, 0);
-    mad.0[32..34].copy_from_slice(&LID_A.to_be_bytes());
+    mad.set_dr_slid(LID_A);
     send(&mut emulator, to(LID_S), mad);
     let answer = receive(&mut emulator).unwrap();
     assert_eq!(answer.address, to(LID_S));
