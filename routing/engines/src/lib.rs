@@ -33,10 +33,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod digits;
+mod gaps;
 mod graph;
 mod min_hop;
 mod order;
 mod refusal;
+mod slots;
 mod spread;
 mod up_down;
 

@@ -13,6 +13,11 @@ pub(crate) struct Order {
     /// Its place in the order of the tree in which each switch hangs below its highest neighbour, parents first and subtrees
     /// together. So the leaves of a pod follow one another, and the switches above them are in the same order in each pod.
     pub(crate) rank: Vec<u32>,
+    /// Its plane: the highest switches that it can climb to, and those that can climb to the same. Planes are numbered, and switches of one
+    /// level that see the same of what is above them have the same number, so that the switches of every pod are in the same order.
+    pub(crate) plane: Vec<u32>,
+    /// Its number among the switches of its level and plane that lead down to the same leaves.
+    pub(crate) seat: Vec<u32>,
     /// How many hops it is above the nearest bottom switch.
     pub(crate) level: Vec<u32>,
     /// How many hosts it carries; 1 each if there are none at all.
@@ -29,7 +34,9 @@ impl Order {
             place[switch] = number as u32;
         }
         let bottoms = (0..graph.len()).filter(|&switch| graph.peers(switch).iter().all(|&peer| keys[peer as usize] <= keys[switch]));
-        Self { rank: ranks(graph, &placed, &place), level: graph.hops(bottoms), place, hosts }
+        let level = graph.hops(bottoms);
+        let (rank, plane) = (ranks(graph, &placed, &place), planes(fabric, graph, &level));
+        Self { seat: seats(fabric, graph, &level, &rank, &plane), rank, plane, level, place, hosts }
     }
 }
 
@@ -128,4 +135,58 @@ fn ranks(graph: &Graph, placed: &[usize], place: &[u32]) -> Vec<u32> {
         stack.extend(children[switch].iter().rev());
     }
     rank
+}
+
+/// From the top level down, each level's switches are joined with what they are cabled to at their own level and above; what is then in
+/// one piece is a plane. Losing cables does not change it as long as any holds the piece together.
+fn planes(fabric: &Fabric, graph: &Graph, level: &[u32]) -> Vec<u32> {
+    pieces(fabric, graph, level, |&switch| Reverse(level[switch]))
+}
+
+/// The same from the bottom up gives the pods.
+fn seats(fabric: &Fabric, graph: &Graph, level: &[u32], rank: &[u32], plane: &[u32]) -> Vec<u32> {
+    let pod = pieces(fabric, graph, level, |&switch| level[switch]);
+    let mut switches: Vec<usize> = (0..graph.len()).collect();
+    let group = |switch: usize| (level[switch], plane[switch], pod[switch]);
+    switches.sort_unstable_by_key(|&switch| (group(switch), rank[switch]));
+    let mut seat = vec![0; graph.len()];
+    for equals in switches.chunk_by(|&a, &b| group(a) == group(b)) {
+        equals.iter().zip(0..).for_each(|(&switch, number)| seat[switch] = number);
+    }
+    seat
+}
+
+/// Takes the levels in the order of `key`, each time joining the switches of a level with what they are cabled to of this and earlier
+/// levels: for each switch the number of the piece in which it is then.
+fn pieces<K: Ord>(fabric: &Fabric, graph: &Graph, level: &[u32], key: impl Fn(&usize) -> K) -> Vec<u32> {
+    let mut by_level: Vec<usize> = (0..graph.len()).collect();
+    by_level.sort_by_key(&key);
+    let mut by_guid: Vec<usize> = (0..graph.len()).collect();
+    by_guid.sort_unstable_by_key(|&switch| fabric.switch(SwitchIndex(switch as u32)).guid);
+    let mut number = vec![0; graph.len()];
+    by_guid.into_iter().zip(0..).for_each(|(switch, at)| number[switch] = at);
+    // Each switch points towards its piece's first switch by GUID.
+    let mut towards: Vec<usize> = (0..graph.len()).collect();
+    let mut piece = vec![0; graph.len()];
+    for switches in by_level.chunk_by(|&a, &b| level[a] == level[b]) {
+        for &switch in switches {
+            for &peer in graph.peers(switch).iter().filter(|&&peer| key(&(peer as usize)) <= key(&switch)) {
+                let (a, b) = (first(&mut towards, switch), first(&mut towards, peer as usize));
+                let (low, high) = if number[a] <= number[b] { (a, b) } else { (b, a) };
+                towards[high] = low;
+            }
+        }
+        for &switch in switches {
+            piece[switch] = number[first(&mut towards, switch)];
+        }
+    }
+    piece
+}
+
+fn first(towards: &mut [usize], mut switch: usize) -> usize {
+    while towards[switch] != switch {
+        towards[switch] = towards[towards[switch]];
+        switch = towards[switch];
+    }
+    switch
 }

@@ -5,9 +5,15 @@
 //! ways up, the next level what is left of the division, and so on; the routes to one host then meet in one core, and each cable that
 //! descends carries the routes of as few hosts as possible. On the way down, the choice among parallel cables, or among the switches of
 //! a pod, takes the digit that makes this choice on the way up.
+//!
+//! Lost cables leave gaps and move no other route: see [`Slots`] for the places of the cables, [`Digits`] for what is lost near the
+//! destination, [`Gaps`] for what is lost near the source.
 
+use crate::digits::{Destination, Digits};
+use crate::gaps::Gaps;
 use crate::graph::{Graph, bits};
 use crate::order::{Order, is_real_host};
+use crate::slots::Slots;
 use heddle_fabric::{EndPort, Fabric, Tables};
 use rayon::prelude::*;
 
@@ -19,7 +25,9 @@ const GROUPS: usize = 16;
 pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &Order, ways: impl Fn(&[u32], &mut [u64]) + Sync) {
     let row_len = tables.row_len();
     let targets = Targets::new(fabric, order);
-    let digits = Digits::new(graph, order);
+    let slots = Slots::new(graph, order);
+    let digits = Digits::new(&slots, order, &targets.destinations(), row_len);
+    let plan = Plan { graph, order, slots, digits };
     for (number, switches) in targets.switches.chunks(64 * GROUPS).enumerate() {
         let base = number * 64 * GROUPS;
         let mut held = vec![0u64; graph.edge_count() * switches.len().div_ceil(64)];
@@ -27,10 +35,11 @@ pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &
             held.par_chunks_mut(graph.edge_count()).zip(switches.par_chunks(64)).for_each(|(words, group)| ways(group, words));
         }
         tables.rows_mut().par_chunks_mut(row_len).enumerate().for_each(|(switch, row)| {
-            let mut filler = RowFiller::new(graph, order, &digits, switch);
+            let mut filler = RowFiller::new(&plan, switch);
             for group in 0..switches.len().div_ceil(64) {
                 filler.fill(row, &targets, base + 64 * group, &held[group * graph.edge_count()..][..graph.edge_count()]);
             }
+            filler.finish(row);
         });
     }
     for end in fabric.end_ports() {
@@ -92,6 +101,18 @@ impl Targets {
         targets
     }
 
+    /// The hosts and whatever else has a LID, by number.
+    fn destinations(&self) -> Vec<Destination> {
+        let mut all = Vec::new();
+        for (target, &switch) in self.switches.iter().enumerate() {
+            for run in self.runs(target) {
+                all.extend((run.lid..run.lid + run.len).zip(run.number..).map(|(lid, number)| Destination { lid, number, switch }));
+            }
+        }
+        all.sort_unstable_by_key(|destination| (destination.number, destination.lid));
+        all
+    }
+
     fn runs(&self, target: usize) -> &[Run] {
         &self.runs[self.base[target] as usize..self.base[target + 1] as usize]
     }
@@ -117,70 +138,48 @@ impl Targets {
     }
 }
 
-/// The divisors that give a digit of a number.
-struct Digits {
-    /// By level: for the choice among the cables up.
-    level: Vec<u32>,
-    /// By switch: how many neighbours it has on the next level.
-    up_peers: Vec<u32>,
-}
-
-impl Digits {
-    /// A level's radix is the number of cables up that its switches have, in the median, since some have lost a few.
-    fn new(graph: &Graph, order: &Order) -> Self {
-        let top = order.level.iter().copied().max().unwrap_or(0) as usize;
-        let mut cables = vec![Vec::new(); top + 1];
-        let mut up_peers = Vec::with_capacity(graph.len());
-        for switch in 0..graph.len() {
-            let up = graph.edges(switch).filter(|&edge| order.level[graph.peer(edge)] > order.level[switch]);
-            let up: Vec<usize> = up.map(|edge| graph.ports(edge).len()).collect();
-            up_peers.push(up.len() as u32);
-            cables[order.level[switch] as usize].push(up.iter().sum());
-        }
-        let mut level = vec![1];
-        for (below, cables) in cables.into_iter().enumerate() {
-            level.push(median(cables).saturating_mul(level[below]));
-        }
-        Self { level, up_peers }
-    }
-
-    /// The divisor for a choice that `switch` makes among the cables to `peers`.
-    fn divisor(&self, order: &Order, switch: usize, peers: impl ExactSizeIterator<Item = usize> + Clone) -> u32 {
-        let level = order.level[switch] as usize;
-        match peers.clone().next() {
-            Some(peer) if order.level[peer] as usize >= level => self.level[level],
-            // The parallel cables from `peer` are taken in turn after all its neighbours above.
-            Some(peer) if peers.len() == 1 => self.level[level - 1].saturating_mul(self.up_peers[peer]),
-            // The switches below chose among `peers` by the digit of their own level.
-            _ => self.level[level.saturating_sub(2)],
-        }
-    }
-}
-
-/// The median, at least 1.
-fn median(mut values: Vec<usize>) -> u32 {
-    values.sort_unstable();
-    values.get(values.len() / 2).map_or(1, |&value| value.max(1) as u32)
+/// What all rows are filled by.
+struct Plan<'a> {
+    graph: &'a Graph,
+    order: &'a Order,
+    slots: Slots,
+    digits: Digits,
 }
 
 /// What is needed to fill one switch's row.
 struct RowFiller<'a> {
+    plan: &'a Plan<'a>,
     graph: &'a Graph,
     order: &'a Order,
     switch: usize,
+    level: u32,
     /// The switch's edges, by the rank of the neighbour.
     edges: Vec<usize>,
-    digits: &'a Digits,
+    slots: &'a Slots,
+    gaps: Gaps,
     words: Vec<u64>,
     used: Vec<usize>,
     ports: Vec<u8>,
 }
 
 impl<'a> RowFiller<'a> {
-    fn new(graph: &'a Graph, order: &'a Order, digits: &'a Digits, switch: usize) -> Self {
+    fn new(plan: &'a Plan<'a>, switch: usize) -> Self {
+        let Plan { graph, order, slots, .. } = plan;
         let mut edges: Vec<usize> = graph.edges(switch).collect();
-        edges.sort_unstable_by_key(|&edge| order.rank[graph.peer(edge)]);
-        Self { graph, order, switch, edges, digits, words: Vec::new(), used: Vec::new(), ports: Vec::new() }
+        edges.sort_unstable_by_key(|&edge| (order.plane[graph.peer(edge)], order.rank[graph.peer(edge)]));
+        Self {
+            plan,
+            graph,
+            order,
+            switch,
+            level: order.level[switch],
+            edges,
+            slots,
+            gaps: Gaps::default(),
+            words: Vec::new(),
+            used: Vec::new(),
+            ports: Vec::new(),
+        }
     }
 
     /// Fills in up to 64 destinations from `base` on, those with the same set of ways together.
@@ -206,12 +205,67 @@ impl<'a> RowFiller<'a> {
                 targets.fill(row, base, alike, port);
                 continue;
             }
-            let divisor = self.digits.divisor(self.order, self.switch, self.used.iter().map(|&edge| self.graph.peer(edge)));
+            if self.used.iter().all(|&edge| self.order.level[self.graph.peer(edge)] > self.level) {
+                self.climb(row, targets, base, alike);
+                continue;
+            }
+            let divisor = self.divisor();
             for target in bits(alike) {
                 for run in targets.runs(base + target) {
                     run.fill(row, &self.ports, divisor);
                 }
             }
+        }
+    }
+
+    /// Fills in what could not be told before all destinations were known.
+    fn finish(mut self, row: &mut [u8]) {
+        self.gaps.fill(row, self.slots.of(self.switch), self.slots.turn(self.switch), self.slots.divisor(self.level + 1));
+    }
+
+    /// Fills in destinations that are reached by cables up, `alike` those open to all of them.
+    fn climb(&mut self, row: &mut [u8], targets: &Targets, base: usize, alike: u64) {
+        let places = self.slots.of(self.switch);
+        let runs = bits(alike).flat_map(|target| targets.runs(base + target));
+        if self.ports.len() == places.len() && !self.plan.digits.has_bent(self.level) {
+            let divisor = self.slots.divisor(self.level);
+            runs.for_each(|run| run.fill(row, places, divisor));
+            return;
+        }
+        let mut is_open = [false; 256];
+        self.ports.iter().for_each(|&port| is_open[usize::from(port)] = true);
+        self.gaps.begin(places, &is_open);
+        let plane = self.order.plane[self.switch];
+        for run in runs {
+            for (lid, number) in (run.lid..run.lid + run.len).zip(run.number..) {
+                let bent = self.plan.digits.bent(self.level, plane, lid);
+                let place = bent.unwrap_or_else(|| self.slots.place(self.level, number, places.len()));
+                let port = places[place];
+                if !is_open[usize::from(port)] {
+                    self.gaps.push(lid, number, place, places.len());
+                    continue;
+                }
+                row[lid as usize] = port;
+                if bent.is_some() {
+                    self.gaps.guest(number, place);
+                }
+            }
+        }
+    }
+
+    /// The divisor for a choice among cables that do not all lead up.
+    fn divisor(&self) -> u32 {
+        let level = self.level;
+        match self.used[..] {
+            [edge, ..] if self.order.level[self.graph.peer(edge)] >= level => self.slots.divisor(level),
+            // The parallel cables from above are taken in turn after all the planes above.
+            [edge] => {
+                let peer = self.graph.peer(edge);
+                let above = self.graph.peers(peer).iter().filter(|&&above| self.order.level[above as usize] > self.order.level[peer]);
+                self.slots.divisor(level - 1).saturating_mul(above.count().max(1) as u32)
+            }
+            // The switches below chose among these by the digit of their own level.
+            _ => self.slots.divisor(level.saturating_sub(2)),
         }
     }
 

@@ -24,7 +24,7 @@
 //! tables would pass. If the tables are free of cycles even with them, the certificate says so
 //! ([`Certificate::covers_switch_to_switch`]).
 //!
-//! [`prove`] makes a [`Proven`], the only kind of tables that a subnet manager accepts. [`quality`] says how good routes are.
+//! [`prove`] makes a [`Proven`], the only kind of tables that a subnet manager accepts. [`quality`] and [`patterns`] say how good routes are.
 //!
 //! Everything is `O(switches * LIDs)` with one pass over the tables in blocks of 64 LIDs, spread over rayon's threads; the results do not
 //! depend on their number.
@@ -59,6 +59,7 @@ mod cut_off;
 mod cycle;
 mod dependencies;
 mod net;
+mod patterns;
 mod proven;
 mod quality;
 mod reach;
@@ -67,6 +68,7 @@ mod traffic;
 mod witness;
 
 pub use certificate::{Certificate, Violation, check_certificate};
+pub use patterns::{Effort, Patterns, patterns};
 pub use proven::{Proven, prove};
 pub use quality::{Quality, quality};
 pub use report::{Deadlock, Place, Reason, Report, Unreachable};

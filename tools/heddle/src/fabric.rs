@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heddle_fabric::{Fabric, FabricBuilder, NodeIndex, NodeKind, PortRef, SHAPES};
 use heddle_formats::{Format, Warnings};
-use heddle_verify::Proven;
+use heddle_verify::{Patterns, Proven};
 use std::io::Read;
 
 /// Where a fabric comes from.
@@ -139,6 +139,14 @@ pub(crate) fn proof(proven: &Proven) -> String {
         "every LID is reached from every switch and host, no loop; {} channels ranked: no cycle, so no deadlock on one VL{}",
         certificate.ranks.len(),
         if certificate.covers_switch_to_switch { "" } else { " (all traffic that has a host at one end)" }
+    )
+}
+
+/// What share of a link's bandwidth flows get, in words.
+pub(crate) fn bandwidth(patterns: &Patterns) -> String {
+    format!(
+        "flows get {:.3} of a link in random bisections, {:.3} in random permutations, {:.3} in shifts (at most {} flows on a link)",
+        patterns.bisection, patterns.permutation, patterns.shift, patterns.shift_contention
     )
 }
 

@@ -6,7 +6,7 @@ use crate::{Outcome, engines, live};
 use heddle_engines::Engine;
 use heddle_fabric::Fabric;
 use heddle_formats::Warnings;
-use heddle_verify::{Quality, quality};
+use heddle_verify::{Effort, Patterns, Quality, patterns, quality};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,9 +54,9 @@ impl Arguments {
         let parse = begin.elapsed();
 
         let chain = chain::run(&self.engine, &fabric, &mut progress);
-        let quality = chain.proven.as_ref().map(|proven| {
+        let measured = chain.proven.as_ref().map(|proven| {
             progress.step("measuring the routes");
-            quality(&fabric, proven.tables())
+            Measured { quality: quality(&fabric, proven.tables()), patterns: patterns(&fabric, proven.tables(), Effort::default()) }
         });
         let begin = Instant::now();
         if let (Some(directory), Some(proven)) = (&self.out, &chain.proven) {
@@ -69,9 +69,9 @@ impl Arguments {
         drop(progress);
 
         if self.json {
-            out.json(&Json::new(&fabric, &chain, quality, &warnings, parse, write))?;
+            out.json(&Json::new(&fabric, &chain, measured, &warnings, parse, write))?;
         } else {
-            self.summary(out, &name, &fabric, &lids, &chain, quality)?;
+            self.summary(out, &name, &fabric, &lids, &chain, measured)?;
         }
         if chain.proven.is_some() {
             return Ok(Outcome::Fine);
@@ -89,25 +89,38 @@ impl Arguments {
         fabric: &Fabric,
         lids: &str,
         chain: &Chain,
-        quality: Option<Quality>,
+        measured: Option<Measured>,
     ) -> anyhow::Result<()> {
         out.line(format_args!("{name}: {}", fabric::size(fabric)))?;
         out.line(format_args!("LIDs: {lids}"))?;
         for refused in &chain.refused {
             out.line(format_args!("{} refused: {}", refused.engine, refused.reason.replace('\n', "\n  ")))?;
         }
-        let (Some(proven), Some(quality)) = (&chain.proven, quality) else { return Ok(()) };
+        let (Some(proven), Some(Measured { quality, patterns })) = (&chain.proven, measured) else { return Ok(()) };
         out.line(format_args!("routed by {} in {:.1?}, proven in {:.1?}", proven.tables().engine(), chain.routing, chain.proving))?;
         out.line(format_args!("proof: {}", fabric::proof(proven)))?;
         out.line(format_args!(
             "quality: hops at most {}, in the mean {:.2}; routes on the busiest link {}, in the mean {:.1}",
             quality.max_hops, quality.mean_hops, quality.max_link_load, quality.mean_link_load
         ))?;
+        if let Some(patterns) = patterns {
+            out.line(format_args!("bandwidth: {}", fabric::bandwidth(&patterns)))?;
+        }
         if let Some(directory) = &self.out {
             out.line(format_args!("written to {}", directory.display()))?;
         }
         Ok(())
     }
+}
+
+/// How good routes are; one map in JSON.
+#[derive(Clone, Copy, Serialize)]
+struct Measured {
+    #[serde(flatten)]
+    quality: Quality,
+    /// Not there with fewer than two hosts.
+    #[serde(flatten)]
+    patterns: Option<Patterns>,
 }
 
 /// What `--json` prints; an interface.
@@ -121,7 +134,7 @@ struct Json<'a> {
     timing_ms: Timing,
     verified: Option<Verified>,
     /// Of proven tables only.
-    quality: Option<Quality>,
+    quality: Option<Measured>,
     refused: &'a [Refused],
     warnings: Vec<String>,
 }
@@ -136,7 +149,7 @@ struct Timing {
 }
 
 impl<'a> Json<'a> {
-    fn new(fabric: &Fabric, chain: &'a Chain, quality: Option<Quality>, warnings: &Warnings, parse: Duration, write: Duration) -> Self {
+    fn new(fabric: &Fabric, chain: &'a Chain, measured: Option<Measured>, warnings: &Warnings, parse: Duration, write: Duration) -> Self {
         let ms = |duration: Duration| (duration.as_secs_f64() * 1e6).round() / 1e3;
         Self {
             engine: chain.report.as_deref().map(|report| report.engine.as_str()),
@@ -145,7 +158,7 @@ impl<'a> Json<'a> {
             lids: fabric.end_ports().iter().map(|end| 1 << end.lmc).sum(),
             timing_ms: Timing { parse: ms(parse), route: ms(chain.routing), verify: ms(chain.proving), write: ms(write) },
             verified: chain.report.as_deref().map(Verified::from),
-            quality,
+            quality: measured,
             refused: &chain.refused,
             warnings: warnings.iter().map(ToString::to_string).collect(),
         }

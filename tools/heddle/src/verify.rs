@@ -5,7 +5,7 @@ use crate::out::Out;
 use crate::progress::Progress;
 use anyhow::Context;
 use heddle_formats::Warnings;
-use heddle_verify::{Deadlock, Report, Unreachable, Witness};
+use heddle_verify::{Deadlock, Effort, Patterns, Report, Unreachable, Witness};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -45,13 +45,18 @@ impl Arguments {
         fabric::tell_warnings(&name, &warnings);
         progress.step("proving");
         let report = heddle_verify::verify(&fabric, &tables);
+        progress.step("measuring the routes");
+        let patterns = heddle_verify::patterns(&fabric, &tables, Effort::default());
         drop(progress);
 
         if self.json {
-            out.json(&Json::new(&report, [&fabric_warnings, &warnings]))?;
+            out.json(&Json::new(&report, patterns, [&fabric_warnings, &warnings]))?;
         } else {
             out.line(format_args!("{}; LIDs: {lids}", fabric::size(&fabric)))?;
             out.line(&report)?;
+            if let Some(patterns) = patterns {
+                out.line(format_args!("bandwidth: {}", fabric::bandwidth(&patterns)))?;
+            }
         }
         Ok(if report.is_good() { Outcome::Fine } else { Outcome::Finding })
     }
@@ -68,11 +73,13 @@ struct Json<'a> {
     unreachable: &'a [Unreachable],
     /// The circle of channels that wait for each other; null if there is none.
     deadlock: Option<&'a Witness>,
+    /// What share of a link flows get; null with fewer than two hosts.
+    bandwidth: Option<Patterns>,
     warnings: Vec<String>,
 }
 
 impl<'a> Json<'a> {
-    fn new(report: &'a Report, warnings: [&Warnings; 2]) -> Self {
+    fn new(report: &'a Report, bandwidth: Option<Patterns>, warnings: [&Warnings; 2]) -> Self {
         Self {
             switches: report.switches,
             endports: report.end_ports,
@@ -83,6 +90,7 @@ impl<'a> Json<'a> {
                 Deadlock::Free(_) => None,
                 Deadlock::Cyclic(witness) => Some(witness),
             },
+            bandwidth,
             warnings: warnings.into_iter().flat_map(Warnings::iter).map(ToString::to_string).collect(),
         }
     }

@@ -3,3 +3,4 @@
 mod cases;
 mod common;
 mod oracle;
+mod patterns;

@@ -1,0 +1,117 @@
+//! The places for the cables that lead up from a switch, lost cables included.
+
+use crate::graph::Graph;
+use crate::order::Order;
+use heddle_fabric::NO_PORT;
+use std::collections::BTreeMap;
+
+/// For each switch the cables up that it has, at the places where its equals have theirs.
+///
+/// Switches of one level and plane are equals: they should lead to the same seats above by as many cables. What one of them has, all have a
+/// place for, so that the loss of a cable leaves a gap and moves no other.
+pub(crate) struct Slots {
+    base: Vec<u32>,
+    ports: Vec<u8>,
+    /// The switches that they lead to; [`NOBODY`] where a cable is missing.
+    peers: Vec<u32>,
+    /// By level: the divisor for the digit that chooses a place.
+    divisor: Vec<u32>,
+    /// By switch: its number among its equals.
+    turn: Vec<u32>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+/// A switch as those below see it: its plane, and its seat there.
+type Seat = (u32, u32);
+
+impl Slots {
+    pub(crate) fn new(graph: &Graph, order: &Order) -> Self {
+        let mut equals: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
+        for switch in 0..graph.len() {
+            equals.entry((order.level[switch], order.plane[switch])).or_default().push(switch);
+        }
+        let mut cables_up = vec![BTreeMap::<Seat, Vec<(u8, u32)>>::new(); graph.len()];
+        for (switch, seats) in cables_up.iter_mut().enumerate() {
+            for edge in graph.edges(switch) {
+                let peer = graph.peer(edge);
+                if order.level[peer] > order.level[switch] {
+                    let cables = graph.ports(edge).iter().map(|&port| (port, peer as u32));
+                    seats.entry((order.plane[peer], order.seat[peer])).or_default().extend(cables);
+                }
+            }
+        }
+        let mut turn = vec![0; graph.len()];
+        let mut rows = vec![Vec::new(); graph.len()];
+        let mut radix = vec![Vec::new(); order.level.iter().max().map_or(0, |&top| top as usize + 1)];
+        for ((level, _), mut switches) in equals {
+            switches.sort_unstable_by_key(|&switch| order.rank[switch]);
+            let mut most: BTreeMap<Seat, usize> = BTreeMap::new();
+            for (&seat, cables) in switches.iter().flat_map(|&switch| &cables_up[switch]) {
+                let most = most.entry(seat).or_default();
+                *most = cables.len().max(*most);
+            }
+            for (number, &switch) in switches.iter().enumerate() {
+                turn[switch] = number as u32;
+                // The first cable to each switch above, then the second, and so on.
+                for cable in 0..most.values().copied().max().unwrap_or(0) {
+                    for (seat, _) in most.iter().filter(|&(_, &most)| cable < most) {
+                        let known = cables_up[switch].get(seat).and_then(|cables| cables.get(cable));
+                        rows[switch].push(known.copied().unwrap_or((NO_PORT, NOBODY)));
+                    }
+                }
+                radix[level as usize].push(rows[switch].len());
+            }
+        }
+        let mut slots = Self { base: vec![0], ports: Vec::new(), peers: Vec::new(), divisor: vec![1], turn };
+        for row in rows {
+            slots.ports.extend(row.iter().map(|&(port, _)| port));
+            slots.peers.extend(row.iter().map(|&(_, peer)| peer));
+            slots.base.push(slots.ports.len() as u32);
+        }
+        for (below, radix) in radix.into_iter().enumerate() {
+            slots.divisor.push(median(radix).saturating_mul(slots.divisor[below]));
+        }
+        slots
+    }
+
+    /// The ports at the places; [`NO_PORT`] where a cable is missing.
+    pub(crate) fn of(&self, switch: usize) -> &[u8] {
+        &self.ports[self.base[switch] as usize..self.base[switch + 1] as usize]
+    }
+
+    /// How many places all switches have.
+    pub(crate) fn len(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// The number of a switch's place among all.
+    pub(crate) fn index(&self, switch: usize, place: usize) -> usize {
+        self.base[switch] as usize + place
+    }
+
+    /// The switch at the end of the cable at a place; `None` where it is missing.
+    pub(crate) fn peer(&self, switch: usize, place: usize) -> Option<u32> {
+        Some(self.peers[self.index(switch, place)]).filter(|&peer| peer != NOBODY)
+    }
+
+    /// The place, of `count`, that a number says on a level.
+    pub(crate) fn place(&self, level: u32, number: u32, count: usize) -> usize {
+        (number / self.divisor(level)) as usize % count
+    }
+
+    /// What a number is divided by to get the digit for a level: the product of the places on the levels below.
+    pub(crate) fn divisor(&self, level: u32) -> u32 {
+        self.divisor[level as usize]
+    }
+
+    pub(crate) fn turn(&self, switch: usize) -> u32 {
+        self.turn[switch]
+    }
+}
+
+/// The median, at least 1.
+fn median(mut values: Vec<usize>) -> u32 {
+    values.sort_unstable();
+    values.get(values.len() / 2).map_or(1, |&value| value.max(1) as u32)
+}
