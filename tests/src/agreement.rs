@@ -11,7 +11,7 @@ use std::path::Path;
 ///
 /// # Panics
 /// When a tool does not agree: with the first differences.
-pub fn assert_agreement(stock: &Stock<'_>, expected: &Graph, dump: &Dump) {
+pub fn assert_agreement(stock: &Stock, expected: &Graph, dump: &Dump) {
     let found = stock.fabric();
     let seen = Graph::of(&found);
     assert_same("nodes by ibnetdiscover", &seen.nodes, &expected.nodes);
@@ -30,7 +30,7 @@ pub fn assert_agreement(stock: &Stock<'_>, expected: &Graph, dump: &Dump) {
     assert_same("tables by dump_fts", &stock.lfts(), &dump.lfts);
 }
 
-fn assert_links(stock: &Stock<'_>, expected: &Graph, dump: &Dump) {
+fn assert_links(stock: &Stock, expected: &Graph, dump: &Dump) {
     let links = stock.links();
     let mut ports = BTreeSet::new();
     for (&guid, (_, count, _)) in &expected.nodes {

@@ -54,6 +54,15 @@ impl Graph {
         *found.unwrap_or_else(|| panic!("there is no {description}")).0
     }
 
+    /// The id of the first host in netlists, and the GUID of its first cabled port.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn first_host(&self) -> (String, u64) {
+        let (&(node, _), &port) = self.host_ports.first_key_value().expect("a host");
+        (format!("H-{node:016x}"), port)
+    }
+
     /// Whether this is a switch's node GUID.
     pub fn is_switch(&self, guid: u64) -> bool {
         self.nodes.get(&guid).is_some_and(|(kind, ..)| *kind == NodeKind::Switch)

@@ -1,4 +1,4 @@
-use crate::Ibsim;
+use crate::Seat;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -19,19 +19,19 @@ pub fn heddle() -> &'static Path {
 pub enum Way {
     /// By ibsim's own protocol.
     Ibsim,
-    /// By the kernel's interface, which ibsim's preload library imitates.
+    /// By the kernel's interface, which a preload library imitates.
     Umad,
 }
 
 impl Way {
-    /// `heddle sm --engine up-down` on the node of this id.
-    pub fn manager(self, ibsim: &Ibsim, node: &str) -> Command {
+    /// `heddle sm --engine up-down` on a node.
+    pub fn manager(self, seat: &Seat) -> Command {
         let mut command = match self {
             Self::Ibsim => Command::new(heddle()),
-            Self::Umad => ibsim.command(heddle(), node),
+            Self::Umad => seat.command(heddle()),
         };
         match self {
-            Self::Ibsim => command.args(["sm", "--ibsim", ibsim.name(), "--node", node]),
+            Self::Ibsim => command.args(["sm", "--ibsim", seat.simulator(), "--node", seat.node()]),
             Self::Umad => command.args(["sm", "--umad"]),
         };
         command.args(["--engine", "up-down"]);

@@ -1,3 +1,5 @@
+use crate::{Preload, Seat};
+use heddle_fabric::Fabric;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -54,7 +56,7 @@ impl Ibsim {
         &self.name
     }
 
-    /// A directory that goes when this is dropped. Its preload library makes files where its program runs: run it here.
+    /// A directory that goes when this is dropped.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -105,18 +107,9 @@ impl Ibsim {
             .expect("no /usr/lib/*/umad2sim/libumad2sim.so; install it with `apt-get install ibsim-utils`")
     }
 
-    /// A command that will see this simulator as the kernel's umad, attached to the node named.
-    ///
-    /// # Panics
-    /// As [`Ibsim::preload`].
-    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>, node: &str) -> Command {
-        let mut command = Command::new(program);
-        command
-            .env("LD_PRELOAD", Self::preload())
-            .env("IBSIM_SOCKNAME", &self.name)
-            .env("SIM_HOST", node)
-            .current_dir(self.directory.path());
-        command
+    /// The node of this id.
+    pub fn seat(&self, node: impl Into<String>) -> Seat {
+        Seat { simulator: self.name.clone(), node: node.into(), directory: self.directory().to_owned(), preload: Preload::Ibsim }
     }
 
     fn wait_for(&mut self, text: &str, at_most: Duration) {
@@ -135,6 +128,13 @@ impl Drop for Ibsim {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A fabric as ibsim reads it, its GUIDs included.
+pub fn netlist(fabric: &Fabric) -> String {
+    let mut text = Vec::new();
+    heddle_formats::write_netlist(&mut text, fabric).expect("memory can be written");
+    String::from_utf8(text).expect("a netlist is text")
 }
 
 /// What ibsim must make room for.

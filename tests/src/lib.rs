@@ -6,11 +6,15 @@ mod conversation;
 mod graph;
 mod heddle;
 mod ibsim;
+mod opensm;
+mod seat;
 mod stock;
 
 pub use agreement::{assert_agreement, assert_clean_routes, assert_same};
 pub use conversation::{READY, converse};
 pub use graph::{Dump, Graph, lids};
 pub use heddle::{Way, heddle};
-pub use ibsim::Ibsim;
+pub use ibsim::{Ibsim, netlist};
+pub use opensm::OpenSm;
+pub use seat::{Preload, Seat};
 pub use stock::{Hop, Lfts, LinkInfo, Stock, ibdmchk, lfts};

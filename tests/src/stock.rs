@@ -1,6 +1,6 @@
 //! What stock InfiniBand tools say of a fabric. All of this is read here by other code than Heddle's own, where Heddle has any.
 
-use crate::Ibsim;
+use crate::Seat;
 use heddle_fabric::Fabric;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,17 +35,16 @@ pub struct Hop {
     pub into: u8,
 }
 
-/// Stock tools on an ibsim, attached to one node.
+/// Stock tools on a node of a simulated fabric.
 #[derive(Debug)]
-pub struct Stock<'a> {
-    ibsim: &'a Ibsim,
-    node: String,
+pub struct Stock {
+    seat: Seat,
 }
 
-impl<'a> Stock<'a> {
-    /// Tools that run on the node of this id.
-    pub fn new(ibsim: &'a Ibsim, node: impl Into<String>) -> Self {
-        Self { ibsim, node: node.into() }
+impl Stock {
+    /// Tools that run there.
+    pub const fn new(seat: Seat) -> Self {
+        Self { seat }
     }
 
     /// What `ibnetdiscover` finds.
@@ -86,7 +85,7 @@ impl<'a> Stock<'a> {
     }
 
     fn run(&self, tool: &str, arguments: &[&str]) -> String {
-        let output = self.ibsim.command(tool, &self.node).args(arguments).output();
+        let output = self.seat.command(tool).args(arguments).output();
         let output =
             output.unwrap_or_else(|error| panic!("cannot start {tool}: {error}; install it with `apt-get install infiniband-diags`"));
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use heddle_fabric::generate;
-use heddle_tests::{Dump, Graph, Ibsim, Stock, Way, assert_agreement, assert_clean_routes, assert_same};
+use heddle_tests::{Dump, Graph, Ibsim, Seat, Stock, Way, assert_agreement, assert_clean_routes, assert_same, netlist};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -24,27 +24,25 @@ fn the_same_through_umad() {
 fn cut_and_restore(way: Way) {
     let fabric = generate("clos3:8").unwrap().build();
     let whole = Graph::of(&fabric);
-    let mut netlist = Vec::new();
-    heddle_formats::write_netlist(&mut netlist, &fabric).unwrap();
-    let mut ibsim = Ibsim::start(std::str::from_utf8(&netlist).unwrap());
+    let mut ibsim = Ibsim::start(&netlist(&fabric));
     let folder = tempfile::tempdir().unwrap();
-    let (&(first_host, _), _) = whole.host_ports.first_key_value().expect("a host");
-    let node = format!("H-{first_host:016x}");
-    let mut manager = Manager::start(way, &ibsim, &node, folder.path());
+    let seat = ibsim.seat(whole.first_host().0);
+    let mut manager = Manager::start(way, &seat, folder.path());
+    let stock = Stock::new(seat);
 
     manager.wait_until_up(&whole);
-    let before = State::of(&Stock::new(&ibsim, &node), &whole, folder.path());
+    let before = State::of(&stock, &whole, folder.path());
 
     let spine = whole.node("spine-0-0");
     let mut cut = whole.clone();
     cut.cut((spine, 2));
     ibsim.console(&format!("Unlink \"S-{spine:016x}\"[2]"));
     manager.wait_until_up(&cut);
-    State::of(&Stock::new(&ibsim, &node), &cut, folder.path()).assert_untouched(&before, &cut);
+    State::of(&stock, &cut, folder.path()).assert_untouched(&before, &cut);
 
     ibsim.console(&format!("ReLink \"S-{spine:016x}\"[2]"));
     manager.wait_until_up(&whole);
-    State::of(&Stock::new(&ibsim, &node), &whole, folder.path()).assert_equal(&before);
+    State::of(&stock, &whole, folder.path()).assert_equal(&before);
 
     // Not the leaf of the host that Heddle runs on.
     let leaf = whole.node("leaf-7-3");
@@ -53,11 +51,11 @@ fn cut_and_restore(way: Way) {
     assert_eq!(without.host_ports.len(), whole.host_ports.len() - 4);
     ibsim.console(&format!("Unlink \"S-{leaf:016x}\""));
     manager.wait_until_up(&without);
-    State::of(&Stock::new(&ibsim, &node), &without, folder.path()).assert_untouched(&before, &without);
+    State::of(&stock, &without, folder.path()).assert_untouched(&before, &without);
 
     ibsim.console(&format!("ReLink \"S-{leaf:016x}\""));
     manager.wait_until_up(&whole);
-    State::of(&Stock::new(&ibsim, &node), &whole, folder.path()).assert_equal(&before);
+    State::of(&stock, &whole, folder.path()).assert_equal(&before);
 
     assert!(ibsim.has_clients(), "Heddle is attached");
     manager.terminate();
@@ -75,8 +73,8 @@ struct Manager {
 }
 
 impl Manager {
-    fn start(way: Way, ibsim: &Ibsim, node: &str, folder: &Path) -> Self {
-        let mut child = way.manager(ibsim, node).arg("--dump").arg(folder).stdout(Stdio::piped()).spawn().expect("heddle starts");
+    fn start(way: Way, seat: &Seat, folder: &Path) -> Self {
+        let mut child = way.manager(seat).arg("--dump").arg(folder).stdout(Stdio::piped()).spawn().expect("heddle starts");
         let (sender, lines) = channel();
         let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
@@ -132,7 +130,7 @@ struct State {
 
 impl State {
     /// After all tools agree, and all routes are clean.
-    fn of(stock: &Stock<'_>, expected: &Graph, folder: &Path) -> Self {
+    fn of(stock: &Stock, expected: &Graph, folder: &Path) -> Self {
         let dump = Dump::read(folder);
         assert_agreement(stock, expected, &dump);
         assert_clean_routes(folder, expected.host_ports.len() as u64);

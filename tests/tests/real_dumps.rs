@@ -2,7 +2,7 @@
 //! proves routes for each, or says why there can be none; of other files it says what they are.
 #![forbid(unsafe_code)]
 
-use heddle_tests::{Dump, Graph, Ibsim, Stock, Way, assert_agreement, assert_clean_routes, heddle};
+use heddle_tests::{Dump, Graph, Ibsim, Stock, Way, assert_agreement, assert_clean_routes, heddle, netlist};
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -118,18 +118,16 @@ fn real_fabrics_come_up_on_ibsim() {
     for file in ["gb200-ndr-40sw", "fdr10-two-spine-8sw", "qdr-ddr-11sw", "doc-sdr-lmc1-2sw", "superpod-storage-hdr-160sw"] {
         let bytes = std::fs::read(folder.join(file).with_extension("ibnetdiscover")).unwrap();
         let fabric = heddle_formats::read(&bytes, file, None).unwrap().builder.build();
-        let mut netlist = Vec::new();
-        heddle_formats::write_netlist(&mut netlist, &fabric).unwrap();
-        let ibsim = Ibsim::start(std::str::from_utf8(&netlist).unwrap());
+        let ibsim = Ibsim::start(&netlist(&fabric));
         let mut expected = Graph::of(&fabric);
         // ibsim counts the GUIDs of a host's ports up from the node's, and serves the first port of a host.
         expected.host_ports.iter_mut().for_each(|((node, number), guid)| *guid = node + u64::from(*number));
         let host = expected.host_ports.keys().find(|at| at.1 == 1).expect("a host");
-        let node = format!("H-{:016x}", host.0);
+        let seat = ibsim.seat(format!("H-{:016x}", host.0));
         let dump = ibsim.directory().join("dump");
-        let output = Way::Ibsim.manager(&ibsim, &node).args(["--once", "--dump"]).arg(&dump).output().expect("heddle starts");
+        let output = Way::Ibsim.manager(&seat).args(["--once", "--dump"]).arg(&dump).output().expect("heddle starts");
         assert!(output.status.success(), "{file}: {output:?}");
-        assert_agreement(&Stock::new(&ibsim, node), &expected, &Dump::read(&dump));
+        assert_agreement(&Stock::new(seat), &expected, &Dump::read(&dump));
     }
 }
 

@@ -2,8 +2,8 @@
 //! there, that all ports are active, that each has the LID that Heddle says, and that packets go the ways that Heddle proved.
 #![forbid(unsafe_code)]
 
-use heddle_fabric::{Fabric, Lid, SwitchIndex, Tables, generate};
-use heddle_tests::{Dump, Graph, Ibsim, Stock, Way, assert_agreement, assert_clean_routes, ibdmchk};
+use heddle_fabric::{Lid, SwitchIndex, Tables, generate};
+use heddle_tests::{Dump, Graph, Ibsim, Stock, Way, assert_agreement, assert_clean_routes, ibdmchk, netlist};
 use std::hash::{BuildHasher, Hasher};
 use std::process::Output;
 
@@ -88,16 +88,16 @@ fn check(shape: &str, way: Way, hosts: usize) {
     let expected = Graph::of(&fabric);
     assert!(hosts == 0 || expected.host_ports.len() == hosts, "{} hosts", expected.host_ports.len());
     let ibsim = Ibsim::start(&netlist(&fabric));
-    let (&(first_host, _), &sm_guid) = expected.host_ports.first_key_value().expect("a host");
-    let node = format!("H-{first_host:016x}");
+    let (first_host, sm_guid) = expected.first_host();
+    let seat = ibsim.seat(first_host);
 
     let folder = ibsim.directory().join("dump");
-    let output = way.manager(&ibsim, &node).args(["--once", "--dump"]).arg(&folder).output().expect("heddle starts");
+    let output = way.manager(&seat).args(["--once", "--dump"]).arg(&folder).output().expect("heddle starts");
     assert_success(&output);
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("SUBNET UP") && !said.contains("finding"), "{said}");
 
-    let stock = Stock::new(&ibsim, node);
+    let stock = Stock::new(seat);
     let dump = Dump::read(&folder);
     assert_agreement(&stock, &expected, &dump);
     check_ways(&stock, &expected, &dump);
@@ -108,20 +108,13 @@ fn check(shape: &str, way: Way, hosts: usize) {
     }
 }
 
-/// Without LIDs: Heddle has to give them.
-fn netlist(fabric: &Fabric) -> String {
-    let mut text = Vec::new();
-    heddle_formats::write_netlist(&mut text, fabric).unwrap();
-    String::from_utf8(text).unwrap()
-}
-
 fn assert_success(output: &Output) {
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "heddle: {}\n{said}\n{errors}", output.status);
 }
 
 /// `ibtracert` follows the tables in the switches: between ten pairs drawn at random its ways are those that the dump gives.
-fn check_ways(stock: &Stock<'_>, expected: &Graph, dump: &Dump) {
+fn check_ways(stock: &Stock, expected: &Graph, dump: &Dump) {
     let mut random = Random::new();
     let ports: Vec<(u64, u16)> = dump.lids.iter().map(|(guid, lid)| (*guid, *lid)).collect();
     for _ in 0..10 {
@@ -136,7 +129,7 @@ fn check_ways(stock: &Stock<'_>, expected: &Graph, dump: &Dump) {
 }
 
 /// `smpquery portinfo` of three hosts and three switches.
-fn check_ports(stock: &Stock<'_>, expected: &Graph, dump: &Dump, sm_lid: u16) {
+fn check_ports(stock: &Stock, expected: &Graph, dump: &Dump, sm_lid: u16) {
     let mut random = Random::new();
     let hosts: Vec<_> = expected.host_ports.iter().collect();
     let switches: Vec<u64> = expected.nodes.keys().copied().filter(|guid| expected.is_switch(*guid)).collect();

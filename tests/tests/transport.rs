@@ -68,7 +68,8 @@ fn ibsim_natively() {
 fn umad_under_the_preload_library() {
     let mut ibsim = Ibsim::start(NETLIST);
     let mut probe = ibsim
-        .command(env!("CARGO_BIN_EXE_umad-probe"), "H1")
+        .seat("H1")
+        .command(env!("CARGO_BIN_EXE_umad-probe"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -102,7 +103,7 @@ fn umad_under_the_preload_library() {
 #[test]
 fn umad_names_the_ports_there_are() {
     let ibsim = Ibsim::start(NETLIST);
-    let output = ibsim.command(env!("CARGO_BIN_EXE_umad-probe"), "H1").arg("mlx5_7:1").output().expect("the probe starts");
+    let output = ibsim.seat("H1").command(env!("CARGO_BIN_EXE_umad-probe")).arg("mlx5_7:1").output().expect("the probe starts");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(errors.contains("no port mlx5_7:1") && errors.contains("ibsim0:1 (GUID 0x"), "{errors}");
