@@ -322,9 +322,16 @@ impl Emulator {
         *self.counters.requests.entry((mad.method(), mad.attribute_id())).or_default() += 1;
         if mad.method() == Method::TRAP_REPRESS {
             // A repression carries the transaction of its trap (IBA 13.4.9).
-            return self.traps.retain(|&(sender, _), trap| sender != at.node || trap.transaction != mad.transaction());
+            match sma::admits_repression(&mut self.network, at, slid, self.now, &mad) {
+                Ok(()) => self.traps.retain(|&(sender, _), trap| sender != at.node || trap.transaction != mad.transaction()),
+                Err(effect) => self.bring_about(effect),
+            }
+            return;
         }
-        let Some(effect) = sma::answer(&mut self.network, at, &mut mad) else { return };
+        let reply = sma::answer(&mut self.network, at, slid, self.now, &mut mad);
+        if !reply.answered {
+            return self.bring_about(reply.effect);
+        }
         let device = self.network.device_mut(at.node);
         device.busy_until = device.busy_until.max(self.now) + SERVICE;
         let mut leaves = device.busy_until;
@@ -344,13 +351,18 @@ impl Emulator {
             }
             Err(lost) => self.count_lost(lost),
         }
+        self.bring_about(reply.effect);
+    }
+
+    fn bring_about(&mut self, effect: Option<Effect>) {
         match effect {
-            Effect::None => {}
-            Effect::LinkUp(port) => self.plan(self.now + TRAINING, Happening::Train(port)),
-            Effect::LinkDown(port) => {
+            None => {}
+            Some(Effect::LinkUp(port)) => self.plan(self.now + TRAINING, Happening::Train(port)),
+            Some(Effect::LinkDown(port)) => {
                 self.take_down(port);
                 self.plan(self.now + TRAINING, Happening::Train(port));
             }
+            Some(Effect::Trap(from, details)) => self.start_trap(from, details),
         }
     }
 

@@ -23,15 +23,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What it does not do: data packets do not move a port from ARMED to ACTIVE, M_Key leases do not run out, there are no performance
-//! counters, and links do not negotiate the widths and speeds that are enabled.
+//! What it does not do: data packets do not move a port from ARMED to ACTIVE, partitions are not enforced, and there are no performance
+//! counters.
 #![forbid(unsafe_code)]
 
+mod cold;
 mod emulator;
 mod faults;
+mod models;
 mod network;
 mod script;
 mod sma;
+mod training;
 mod traps;
 mod travel;
 

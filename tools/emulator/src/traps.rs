@@ -18,10 +18,12 @@ pub(crate) struct Trap {
     tries: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapKind {
     LinkState,
     LocalChange(LocalChanges),
+    /// A key was violated.
+    Security(TrapDetails),
 }
 
 impl Emulator {
@@ -30,6 +32,7 @@ impl Emulator {
         let number = match details {
             TrapKind::LinkState => 128,
             TrapKind::LocalChange(_) => 144,
+            TrapKind::Security(details) => details.number(),
         };
         let unknown = |at| self.network.port(at).is_none_or(|port| port.info.lid() == 0 || port.info.master_sm_lid() == 0);
         if unknown(from) {
@@ -54,6 +57,7 @@ impl Emulator {
                     TrapDetails::LocalChange { lid: info.lid(), other_local_changes, capability_mask, changes, capability_mask_2: 0 };
                 (NoticeType::Informational, details)
             }
+            TrapKind::Security(details) => (NoticeType::Security, details),
         };
         let producer = match self.network.device(node).kind {
             NodeKind::Ca => NodeType::ChannelAdapter,

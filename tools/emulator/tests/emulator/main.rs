@@ -1,7 +1,9 @@
 //! The emulator, seen from outside.
 
 mod attributes;
+mod devices;
 mod events;
+mod keys;
 mod random;
 mod routes;
 mod script;

@@ -27,11 +27,19 @@ pub(crate) fn lid(lid: u16) -> Lid {
 
 /// `A 1 -- 3 S 5 -- 7 T 2 -- 1 B`, and a second cable `S 6 -- 8 T`. Hosts have two ports; B's second one is at T 4.
 pub(crate) fn fabric() -> Fabric {
+    fabric_of([0; 4], 0)
+}
+
+/// The same, of a vendor's devices.
+pub(crate) fn fabric_of(devices: [u16; 4], vendor: u32) -> Fabric {
     let mut builder = FabricBuilder::new();
-    for (kind, guid, ports, name) in
-        [(NodeKind::Ca, 0xa0, 2, "A"), (NodeKind::Switch, 0x50, 8, "S"), (NodeKind::Switch, 0x70, 8, "T"), (NodeKind::Ca, 0xb0, 2, "B")]
-    {
-        builder.add_node(NodeSpec::new(kind, Guid(guid), ports, name)).unwrap();
+    let nodes =
+        [(NodeKind::Ca, 0xa0, 2, "A"), (NodeKind::Switch, 0x50, 8, "S"), (NodeKind::Switch, 0x70, 8, "T"), (NodeKind::Ca, 0xb0, 2, "B")];
+    for ((kind, guid, ports, name), device) in nodes.into_iter().zip(devices) {
+        let mut spec = NodeSpec::new(kind, Guid(guid), ports, name);
+        spec.vendor_id = vendor;
+        spec.device_id = device;
+        builder.add_node(spec).unwrap();
     }
     for (one, other) in [(at(A, 1), at(S, 3)), (at(S, 5), at(T, 7)), (at(S, 6), at(T, 8)), (at(T, 2), at(B, 1)), (at(T, 4), at(B, 2))] {
         builder.connect(one, other, Link::default()).unwrap();
