@@ -2,6 +2,7 @@
 //!
 //! - [`wire`]: one declarative table for each attribute. Views over received bytes never panic and keep values they do not know.
 //! - [`exchange`]: asks and answers: transaction ids, windows, repetitions. No I/O and no clock.
+//! - [`rmpp`]: messages longer than one MAD, in segments. No I/O and no clock either.
 //! - [`transport`]: carries datagrams to a fabric and back, and owns the clock.
 //!
 //! ```
@@ -16,6 +17,7 @@
 #![deny(unsafe_code)]
 
 pub mod exchange;
+pub mod rmpp;
 mod time;
 #[allow(clippy::disallowed_methods, reason = "transports own the clock and the threads that the rest of the crate must not have")]
 pub mod transport;
