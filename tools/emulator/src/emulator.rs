@@ -207,12 +207,9 @@ impl Emulator {
     pub fn rename(&mut self, node: NodeIndex, description: String) {
         let Some(device) = self.network.devices.get_mut(node.index()) else { return };
         device.description = description;
-        let is_switch = device.switch.is_some();
-        let ends = if is_switch { 0..=0 } else { 1..=device.num_ports() };
         // A host with several ports in the subnet tells it once.
-        let managed = |&at: &PortRef| self.network.port(at).is_some_and(|port| port.info.lid() != 0 && (is_switch || port.is_up()));
-        if let Some(from) = ends.map(|number| PortRef::new(node, number)).find(managed) {
-            self.start_trap(from, TrapKind::LocalChange(LocalChanges::NODE_DESCRIPTION));
+        if let Some(from) = self.network.speaker(node) {
+            self.announce(from, LocalChanges::NODE_DESCRIPTION);
         }
     }
 
@@ -487,7 +484,7 @@ impl Transport for Emulator {
         capabilities.set(CapabilityMask::SM, is_sm);
         if capabilities != port.info.capabilities() {
             port.info.set_capability_mask(capabilities.bits());
-            self.start_trap(at, TrapKind::LocalChange(LocalChanges::empty()));
+            self.announce(at, LocalChanges::empty());
         }
         Ok(())
     }

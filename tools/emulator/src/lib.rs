@@ -41,4 +41,5 @@ mod travel;
 pub use emulator::{Counters, Emulator, EmulatorError, Event};
 pub use faults::Fault;
 pub use script::{ScriptError, parse_script};
+pub use traps::LinkTrouble;
 pub use travel::{Lost, LostWhy};

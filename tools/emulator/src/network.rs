@@ -178,6 +178,22 @@ impl Network {
         info
     }
 
+    /// Whether there is such a node, and the GUID is another one.
+    pub(crate) fn change_system_image_guid(&mut self, node: NodeIndex, guid: Guid) -> bool {
+        let Some(device) = self.devices.get_mut(node.index()) else { return false };
+        let changes = device.node_info.system_image_guid() != guid.0;
+        device.node_info.set_system_image_guid(guid.0);
+        changes
+    }
+
+    /// The end port by which a node tells of what concerns all of it: the first that has a LID, and of a host a link.
+    pub(crate) fn speaker(&self, node: NodeIndex) -> Option<PortRef> {
+        let device = self.devices.get(node.index())?;
+        let ends = if device.switch.is_some() { 0..=0 } else { 1..=device.num_ports() };
+        let managed = |&at: &PortRef| self.port(at).is_some_and(|port| port.info.lid() != 0 && (at.port == 0 || port.is_up()));
+        ends.map(|number| PortRef::new(node, number)).find(managed)
+    }
+
     /// Everything that a device keeps is lost; its links are down.
     pub(crate) fn reset(&mut self, node: NodeIndex) {
         let device = &mut self.devices[node.index()];

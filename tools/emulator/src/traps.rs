@@ -3,8 +3,8 @@
 use crate::Emulator;
 use crate::emulator::{HOP, Happening};
 use crate::travel::Lane;
-use heddle_fabric::{NodeIndex, NodeKind, PortRef};
-use heddle_mad::wire::{Attribute, Class, LocalChanges, Mad, Method, NodeType, Notice, NoticeType, TrapDetails};
+use heddle_fabric::{Guid, NodeIndex, NodeKind, PortRef};
+use heddle_mad::wire::{Attribute, CapabilityMask, Class, LocalChanges, Mad, Method, NodeType, Notice, NoticeType, TrapDetails};
 use std::time::Duration;
 
 /// A trap that nobody represses is sent so many times.
@@ -20,27 +20,96 @@ pub(crate) struct Trap {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapKind {
+    /// 128: a port of the switch came up or went down.
     LinkState,
+    /// 129, 130 or 131: what is wrong with the link in the port.
+    LinkTrouble(LinkTrouble, u8),
+    /// 144: the capability mask, or what the flags say.
     LocalChange(LocalChanges),
-    /// A key was violated.
+    /// 145
+    SystemImageGuid,
+    /// 256 to 259: a key was violated.
     Security(TrapDetails),
 }
 
-impl Emulator {
-    /// Begins to send a trap. One of the same number that is under way is replaced: its repression would not speak of the new change.
-    pub(crate) fn start_trap(&mut self, from: PortRef, details: TrapKind) {
-        let number = match details {
-            TrapKind::LinkState => 128,
-            TrapKind::LocalChange(_) => 144,
-            TrapKind::Security(details) => details.number(),
+/// What can be wrong with a link so that a port tells the manager (IBA 14.2.5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkTrouble {
+    /// Trap 129: more errors than LocalPhyErrors allows.
+    Integrity,
+    /// Trap 130: the buffers ran over more often than OverrunErrors allows.
+    BufferOverrun,
+    /// Trap 131: the partner grants no credits.
+    FlowControl,
+}
+
+impl TrapKind {
+    fn number(&self) -> u16 {
+        match self {
+            Self::LinkState => 128,
+            Self::LinkTrouble(LinkTrouble::Integrity, _) => 129,
+            Self::LinkTrouble(LinkTrouble::BufferOverrun, _) => 130,
+            Self::LinkTrouble(LinkTrouble::FlowControl, _) => 131,
+            Self::LocalChange(_) => 144,
+            Self::SystemImageGuid => 145,
+            Self::Security(details) => details.number(),
+        }
+    }
+
+    /// Whether ports with these capabilities send it.
+    fn is_sent_by(&self, capabilities: CapabilityMask) -> bool {
+        use CapabilityMask as C;
+        let needed = match self {
+            Self::LocalChange(changes) if changes.is_empty() => C::CAPABILITY_MASK_NOTICE,
+            Self::LocalChange(_) => C::OTHER_LOCAL_CHANGES_NOTICE,
+            Self::SystemImageGuid => C::SYSTEM_IMAGE_GUID,
+            Self::Security(TrapDetails::BadPKeyAtSwitch { .. }) => C::P_KEY_SWITCH_EXTERNAL_PORT_TRAP,
+            _ => C::empty(),
         };
-        let unknown = |at| self.network.port(at).is_none_or(|port| port.info.lid() == 0 || port.info.master_sm_lid() == 0);
-        if unknown(from) {
-            return; // no manager made itself known yet
+        capabilities.contains(needed | C::TRAP)
+    }
+}
+
+impl Emulator {
+    /// Begins to send a trap of an end port that knows its manager. One of the same number that is under way is replaced: its repression
+    /// would not speak of the new change. But keys can be violated at any rate, and links be in trouble, so that those wait for their turn
+    /// (IBA 13.4.9).
+    pub(crate) fn start_trap(&mut self, from: PortRef, details: TrapKind) {
+        let Some(port) = self.network.port(from) else { return };
+        if port.info.lid() == 0 || port.info.master_sm_lid() == 0 || !details.is_sent_by(port.info.capabilities()) {
+            return;
+        }
+        let key = (from.node, details.number());
+        if let Some(trap) = self.traps.get_mut(&key)
+            && matches!(details, TrapKind::Security(_) | TrapKind::LinkTrouble(..))
+        {
+            trap.details = details;
+            return;
         }
         self.last_trap += 1;
-        self.traps.insert((from.node, number), Trap { from, transaction: self.last_trap, details, tries: 0 });
-        self.send_trap(from.node, number);
+        self.traps.insert(key, Trap { from, transaction: self.last_trap, details, tries: 0 });
+        self.send_trap(key.0, key.1);
+    }
+
+    /// Something is wrong with the link in a port, and the manager is told (trap 129, 130 or 131).
+    pub fn trouble_link(&mut self, at: PortRef, trouble: LinkTrouble) {
+        if self.network.port(at).is_some() {
+            self.start_trap(self.network.end_port(at), TrapKind::LinkTrouble(trouble, at.port));
+        }
+    }
+
+    /// Something about an end port changed, and the manager is told (trap 144).
+    pub fn announce(&mut self, at: PortRef, changes: LocalChanges) {
+        self.start_trap(at, TrapKind::LocalChange(changes));
+    }
+
+    /// The node becomes a part of another system, and the manager is told (trap 145), once, though a host has several ports.
+    pub fn change_system_image_guid(&mut self, node: NodeIndex, guid: Guid) {
+        if self.network.change_system_image_guid(node, guid)
+            && let Some(from) = self.network.speaker(node)
+        {
+            self.start_trap(from, TrapKind::SystemImageGuid);
+        }
     }
 
     pub(crate) fn send_trap(&mut self, node: NodeIndex, number: u16) {
@@ -48,14 +117,28 @@ impl Emulator {
         trap.tries += 1;
         let (from, transaction, tries) = (trap.from, trap.transaction, trap.tries);
         let Some(info) = self.network.port(from).map(|port| port.info) else { return };
+        let lid = info.lid();
         let (kind, details) = match trap.details {
-            TrapKind::LinkState => (NoticeType::Urgent, TrapDetails::LinkStateChange { lid: info.lid() }),
+            TrapKind::LinkState => (NoticeType::Urgent, TrapDetails::LinkStateChange { lid }),
+            TrapKind::LinkTrouble(trouble, port) => {
+                let details = match trouble {
+                    LinkTrouble::Integrity => TrapDetails::LocalLinkIntegrity { lid, port },
+                    LinkTrouble::BufferOverrun => TrapDetails::ExcessiveBufferOverrun { lid, port },
+                    LinkTrouble::FlowControl => TrapDetails::FlowControlUpdateWatchdog { lid, port },
+                };
+                (NoticeType::Urgent, details)
+            }
             TrapKind::LocalChange(changes) => {
                 let other_local_changes = !changes.is_empty();
                 let capability_mask = info.capability_mask();
-                let details =
-                    TrapDetails::LocalChange { lid: info.lid(), other_local_changes, capability_mask, changes, capability_mask_2: 0 };
+                let changed_2 = changes.contains(LocalChanges::CAPABILITY_MASK_2);
+                let capability_mask_2 = if changed_2 { info.capability_mask_2() } else { 0 };
+                let details = TrapDetails::LocalChange { lid, other_local_changes, capability_mask, changes, capability_mask_2 };
                 (NoticeType::Informational, details)
+            }
+            TrapKind::SystemImageGuid => {
+                let system_image_guid = self.network.node_info(from).system_image_guid();
+                (NoticeType::Informational, TrapDetails::SystemImageGuidChange { lid, system_image_guid })
             }
             TrapKind::Security(details) => (NoticeType::Security, details),
         };

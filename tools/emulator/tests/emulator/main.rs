@@ -9,3 +9,4 @@ mod routes;
 mod script;
 mod size;
 mod support;
+mod traps;

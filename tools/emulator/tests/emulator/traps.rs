@@ -1,0 +1,94 @@
+//! What devices tell of their own accord: traps 129 to 131, 144, 145 (128 is among the events, 256 among the keys).
+
+use crate::support::*;
+use heddle_emulator::{Emulator, LinkTrouble};
+use heddle_fabric::{Guid, NodeIndex};
+use heddle_mad::wire::*;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The notices that reach the manager, and whose traps nobody represses.
+fn notices(emulator: &mut Emulator) -> Vec<Notice> {
+    let all = receive_all(emulator, SECOND / 2).into_iter().map(|envelope| envelope.mad);
+    all.filter(|mad| mad.method() == Method::TRAP).map(|mad| mad.attribute()).collect()
+}
+
+fn up() -> Emulator {
+    let mut emulator = emulator();
+    bring_up(&mut emulator);
+    emulator
+}
+
+/// IBA 14.2.5.1: the LID of the port that notices, which at a switch is port 0's, and the number of the port with the trouble.
+#[test]
+fn links_in_trouble_are_told() {
+    for trouble in [LinkTrouble::Integrity, LinkTrouble::BufferOverrun, LinkTrouble::FlowControl] {
+        for (node, port, lid, producer) in [(T, 7, LID_T, 2), (B, 1, LID_B, 1)] {
+            let expected = match trouble {
+                LinkTrouble::Integrity => TrapDetails::LocalLinkIntegrity { lid, port },
+                LinkTrouble::BufferOverrun => TrapDetails::ExcessiveBufferOverrun { lid, port },
+                LinkTrouble::FlowControl => TrapDetails::FlowControlUpdateWatchdog { lid, port },
+            };
+            let mut emulator = up();
+            emulator.trouble_link(at(node, port), trouble);
+            let [notice] = notices(&mut emulator)[..] else { panic!("{trouble:?} is told once") };
+            assert_eq!((notice.kind(), notice.details()), (Some(NoticeType::Urgent), Some(expected)));
+            assert_eq!((notice.issuer_lid(), notice.producer_type()), (lid, producer));
+        }
+    }
+}
+
+/// A port that babbles is told at the distance of the subnet timeout (18: 1.07 s), not as often as it babbles (IBA 13.4.9).
+#[test]
+fn a_babbling_port_is_no_flood() {
+    let mut emulator = up();
+    for _ in 0..1000 {
+        emulator.trouble_link(at(T, 7), LinkTrouble::BufferOverrun);
+    }
+    assert_eq!(notices(&mut emulator).len(), 1);
+    let later = receive_all(&mut emulator, SECOND * 3).len();
+    assert!((2..=3).contains(&later), "{later}");
+}
+
+#[test]
+fn each_local_change_is_told() {
+    for change in LocalChanges::all().iter() {
+        let mut emulator = up();
+        emulator.announce(at(B, 1), change);
+        let [notice] = notices(&mut emulator)[..] else { panic!("{change:?} is told once") };
+        let info = *emulator.port_info(at(B, 1)).unwrap();
+        let expected = TrapDetails::LocalChange {
+            lid: LID_B,
+            other_local_changes: true,
+            capability_mask: info.capability_mask(),
+            changes: change,
+            capability_mask_2: if change == LocalChanges::CAPABILITY_MASK_2 { info.capability_mask_2() } else { 0 },
+        };
+        assert_eq!((notice.kind(), notice.details()), (Some(NoticeType::Informational), Some(expected)));
+    }
+}
+
+#[test]
+fn a_new_system_image_guid_is_told() {
+    let mut emulator = up();
+    emulator.change_system_image_guid(B, Guid(0x1234));
+    let [notice] = notices(&mut emulator)[..] else { panic!() };
+    let expected = TrapDetails::SystemImageGuidChange { lid: LID_B, system_image_guid: 0x1234 };
+    assert_eq!((notice.kind(), notice.details()), (Some(NoticeType::Informational), Some(expected)));
+    let info: NodeInfo = get::<NodeInfo>(&mut emulator, TO_B, 0).unwrap().attribute();
+    assert_eq!(info.system_image_guid(), 0x1234);
+    emulator.change_system_image_guid(NodeIndex(99), Guid(1));
+}
+
+/// The mask of ConnectX-3 does not have IsOtherLocalChangesNoticeSupported.
+#[test]
+fn what_the_mask_does_not_claim_is_not_told() {
+    let mut emulator = Emulator::new(&fabric_of([0x1021, 0xd2f2, 0xc738, 0x1003], 0x2c9), at(A, 1)).unwrap();
+    bring_up(&mut emulator);
+    notices(&mut emulator);
+    emulator.announce(at(B, 1), LocalChanges::NODE_DESCRIPTION);
+    assert_eq!(notices(&mut emulator), []);
+    emulator.announce(at(B, 1), LocalChanges::empty());
+    assert_eq!(notices(&mut emulator).len(), 1);
+}
