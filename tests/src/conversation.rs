@@ -83,7 +83,7 @@ impl Talk<'_> {
 
     fn set<A: Attribute>(&mut self, path: &Path, modifier: u32, value: A) -> A {
         let mut mad = Mad::directed(path, Method::SET, A::ID, modifier);
-        mad.set_smp_data(value.bytes());
+        mad.set_attribute(&value);
         let mad = self.ask(directed(mad)).unwrap_or_else(|why| panic!("Set {} at {path}: {why}", A::NAME));
         assert_eq!(mad.status().0, 0, "Set {} at {path}: {}", A::NAME, mad.status());
         mad.attribute()

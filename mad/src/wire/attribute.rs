@@ -1,28 +1,35 @@
-use super::{AttributeId, Field};
+use super::{AttributeId, Class, Field};
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt;
 
-/// An attribute: a block of 64 bytes of SMP data with a table of its fields.
+/// An attribute: a block of a MAD's data with a table of its fields.
 ///
 /// As JSON it is a map from field names to numbers, lists and texts. Values wider than 32 bits are hexadecimal text, since many JSON
 /// readers keep no more than 53 bits. Bits outside every field, where any is set, stand under `reserved` as the hexadecimal text of the
 /// whole block, so nothing is lost. When reading, fields not named are zero, and every number may be given as hexadecimal text.
 pub trait Attribute: Copy + fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned {
-    /// The attribute id that requests it.
+    /// The management class that has it; for subnet management the LID-routed one.
+    const CLASS: Class;
+    /// The attribute id that requests it, within the class.
     const ID: AttributeId;
     /// The specification's name.
     const NAME: &'static str;
     /// All fields, ascending by their first bit.
     const FIELDS: &'static [Field];
+    /// Where the block begins in a MAD, in bytes.
+    const OFFSET: usize;
+    /// The block: an array of as many bytes as it has.
+    type Bytes: Copy + AsRef<[u8]> + AsMut<[u8]> + PartialEq + fmt::Debug;
 
     /// A view of received bytes. Never fails: every value is kept.
-    fn from_bytes(bytes: [u8; 64]) -> Self;
+    fn from_bytes(bytes: Self::Bytes) -> Self;
 
     /// The bytes to send.
-    fn bytes(&self) -> &[u8; 64];
+    fn bytes(&self) -> &Self::Bytes;
 }
 
-/// Declares an attribute by type, specification's name and id, and a line for each field:
+/// Declares an attribute by type, specification's name, id and (unless it is one of subnet management) the constant of `layout.rs`, and
+/// a line for each field:
 ///
 /// - `getter, setter: type = "Name" @ bit, width;` is a number, or a flag if the type is `bool`;
 /// - `getter, setter, all: [type; count] = "Name" @ bit, width / stride;` is a row of numbers, the stride given where it is not the width;
@@ -30,7 +37,7 @@ pub trait Attribute: Copy + fmt::Debug + Default + PartialEq + Serialize + Deser
 macro_rules! attribute {
     (
         $(#[$doc:meta])*
-        pub struct $name:ident = $spec_name:literal $id:literal {
+        pub struct $name:ident = $spec_name:literal $id:literal $(in $class:ident)? {
             $(
                 $(#[$field_doc:meta])*
                 $get:ident, $set:ident $(, $all:ident)?: $type:tt = $label:literal @ $bit:literal, $width:literal $(/ $stride:literal)?;
@@ -39,24 +46,30 @@ macro_rules! attribute {
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq)]
-        pub struct $name([u8; 64]);
+        pub struct $name(attribute!(@bytes $($class)?));
 
         impl $crate::wire::Attribute for $name {
+            const CLASS: $crate::wire::Class = attribute!(@layout $($class)?).class;
             const ID: $crate::wire::AttributeId = $crate::wire::AttributeId($id);
             const NAME: &'static str = $spec_name;
             const FIELDS: &'static [$crate::wire::Field] =
                 &[$(attribute!(@field $type, $label, $bit, $width $(, $stride)?)),*];
 
-            fn from_bytes(bytes: [u8; 64]) -> Self {
+            const OFFSET: usize = attribute!(@layout $($class)?).offset;
+            type Bytes = attribute!(@bytes $($class)?);
+
+            fn from_bytes(bytes: Self::Bytes) -> Self {
                 Self(bytes)
             }
 
-            fn bytes(&self) -> &[u8; 64] {
+            fn bytes(&self) -> &Self::Bytes {
                 &self.0
             }
         }
 
-        const _: () = $crate::wire::field::check_fields(<$name as $crate::wire::Attribute>::FIELDS);
+        const _: () = $crate::wire::field::check_fields::<{ attribute!(@layout $($class)?).size }>(
+            <$name as $crate::wire::Attribute>::FIELDS,
+        );
 
         impl $name {
             $(
@@ -70,7 +83,7 @@ macro_rules! attribute {
         impl Default for $name {
             /// All bits zero.
             fn default() -> Self {
-                Self([0; 64])
+                Self([0; attribute!(@layout $($class)?).size])
             }
         }
 
@@ -91,6 +104,16 @@ macro_rules! attribute {
                 $crate::wire::json::deserialize(deserializer)
             }
         }
+    };
+
+    (@layout) => {
+        $crate::wire::layout::SUBNET_MANAGEMENT
+    };
+    (@layout $class:ident) => {
+        $crate::wire::layout::$class
+    };
+    (@bytes $($class:ident)?) => {
+        [u8; attribute!(@layout $($class)?).size]
     };
 
     (@field [text; $count:literal], $label:literal, $bit:literal, $width:literal) => {
@@ -185,14 +208,14 @@ pub(crate) use attribute;
 pub(crate) fn debug<A: Attribute>(attribute: &A, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut out = f.debug_struct(A::NAME);
     for field in A::FIELDS {
-        let values = (0..field.count).map(|index| field.read_at(attribute.bytes(), index));
+        let values = (0..field.count).map(|index| field.read_at(attribute.bytes().as_ref(), index));
         if field.text {
             let text: Vec<u8> = values.map(|byte| byte as u8).collect();
             out.field(field.name, &format_args!("\"{}\"", super::without_padding(&text).escape_ascii()));
         } else if field.count > 1 {
             out.field(field.name, &values.collect::<Vec<_>>());
         } else {
-            out.field(field.name, &format_args!("{:#x}", field.read(attribute.bytes())));
+            out.field(field.name, &format_args!("{:#x}", field.read(attribute.bytes().as_ref())));
         }
     }
     out.finish()

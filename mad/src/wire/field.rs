@@ -93,9 +93,9 @@ impl Field {
     }
 }
 
-/// Fails to compile (when called in a constant) unless the fields ascend by first bit, do not overlap and fit into 512 bits.
-pub(crate) const fn check_fields(fields: &[Field]) {
-    let mut used = [0; 64];
+/// Fails to compile (when called in a constant) unless the fields ascend by first bit, do not overlap and fit into `SIZE` bytes.
+pub(crate) const fn check_fields<const SIZE: usize>(fields: &[Field]) {
+    let mut used = [0; SIZE];
     let mut start = 0;
     let mut i = 0;
     while i < fields.len() {

@@ -46,7 +46,7 @@ const FIELDS: &[Field] = &[
     DR_SLID,
     DR_DLID,
 ];
-const _: () = check_fields(FIELDS);
+const _: () = check_fields::<64>(FIELDS);
 
 /// "Permissive": no LID, the packet goes by directed route (IBA 4.1.3).
 const PERMISSIVE_LID: u64 = 0xffff;
@@ -157,7 +157,7 @@ impl Mad {
         MODIFIER.read(&self.0) as u32
     }
 
-    /// The M_Key of SMPs.
+    /// The M_Key of SMPs; packets of congestion control have their CC_Key in its place.
     pub fn m_key(&self) -> u64 {
         M_KEY.read(&self.0)
     }
@@ -212,12 +212,16 @@ impl Mad {
 
     /// Sets the data block to an attribute; the attribute id stays.
     pub fn set_attribute<A: Attribute>(&mut self, attribute: &A) {
-        self.set_smp_data(attribute.bytes());
+        let bytes = attribute.bytes().as_ref();
+        self.0[A::OFFSET..A::OFFSET + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// The data block as the attribute `A`. Whether it is one is for the caller to know, from the attribute id.
+    /// The data block as the attribute `A`. Whether it is one is for the caller to know, from class and attribute id.
     pub fn attribute<A: Attribute>(&self) -> A {
-        A::from_bytes(self.smp_data())
+        let mut bytes = *A::default().bytes();
+        let size = bytes.as_ref().len();
+        bytes.as_mut().copy_from_slice(&self.0[A::OFFSET..A::OFFSET + size]);
+        A::from_bytes(bytes)
     }
 }
 
@@ -225,10 +229,10 @@ impl fmt::Debug for Mad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:?} {:?} {:?} modifier {:#x} transaction {:#x} {:?}",
+            "{:?} {:?} {} modifier {:#x} transaction {:#x} {:?}",
             self.class(),
             self.method(),
-            self.attribute_id(),
+            self.attribute_id().name_in(self.class()).map_or_else(|| format!("attribute {:#06x}", self.attribute_id().0), str::to_owned),
             self.modifier(),
             self.transaction(),
             self.status()

@@ -1,7 +1,4 @@
-use super::{
-    Attribute, ExtendedPortInfo, GuidInfo, LinearForwardingTable, MulticastForwardingTable, NodeDescription, NodeInfo, Notice, PKeyTable,
-    PortInfo, SlToVlMapping, SmInfo, SwitchInfo, VlArbitration,
-};
+use super::*;
 use std::fmt;
 
 /// A management class (IBA 13.4.4).
@@ -15,6 +12,10 @@ impl Class {
     pub const SUBN_ADM: Self = Self(0x03);
     /// Performance management.
     pub const PERF: Self = Self(0x04);
+    /// A vendor's: diagnosis of Mellanox devices.
+    pub const MELLANOX: Self = Self(0x0a);
+    /// Congestion control.
+    pub const CONGESTION: Self = Self(0x21);
     /// Subnet management, directed route.
     pub const SUBN_DIRECTED: Self = Self(0x81);
 }
@@ -64,23 +65,37 @@ impl fmt::Debug for Method {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttributeId(pub u16);
 
+/// The names of attributes, by class.
+macro_rules! names {
+    ($id:expr, $class:expr, $($($group:ident)|+: $($name:ident)+;)+) => {
+        match $class {
+            $($(Class::$group)|+ => match $id {
+                $($name::ID => Some($name::NAME),)+
+                _ => None,
+            },)+
+            _ => None,
+        }
+    };
+}
+
+impl AttributeId {
+    /// The specification's name in a class, if it has a table here.
+    pub fn name_in(self, class: Class) -> Option<&'static str> {
+        names! { self, class,
+            SUBN_LID | SUBN_DIRECTED: Notice NodeDescription NodeInfo SwitchInfo GuidInfo PortInfo PKeyTable SlToVlMapping VlArbitration LinearForwardingTable MulticastForwardingTable SmInfo PrivateLftInfo PrivateLftDef PrivateLftMap PortSlToPrivateLftMap GeneralInfo ArInfo ArGroupTable ArForwardingTable HbfConfig PfrnConfig ExtendedPortInfo RnGenString RnRcvString RnSubGroupDirection RnXmitPortMask ArGroupTableCopy RnGenBySubGroupPriority;
+            PERF: ClassPortInfo PortSamplesControl PortSamplesResult PortCounters PortRcvErrorDetails PortXmitDiscardDetails PortOpRcvCounters PortFlowCtlCounters PortVLOpPackets PortVLOpData PortVLXmitFlowCtlUpdateErrors PortVLXmitWaitCounters PortCountersExtended PortSamplesResultExtended PortExtendedSpeedsCounters SwPortVLCongestion PortRcvConCtrl PortSLRcvFECN PortSLRcvBECN PortXmitConCtrl PortVLXmitTimeCong PortXmitDataSL PortRcvDataSL;
+            CONGESTION: ClassPortInfo CongestionInfo CongestionKeyInfo SwitchCongestionLog SwitchCongestionSetting SwitchPortCongestionSetting CaCongestionSetting CongestionControlTable CongestionTimeStamp;
+            MELLANOX: VendorGeneralInfo;
+        }
+    }
+}
+
+/// As an attribute of subnet management.
 impl fmt::Debug for AttributeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Notice::ID => f.write_str(Notice::NAME),
-            NodeDescription::ID => f.write_str(NodeDescription::NAME),
-            NodeInfo::ID => f.write_str(NodeInfo::NAME),
-            SwitchInfo::ID => f.write_str(SwitchInfo::NAME),
-            GuidInfo::ID => f.write_str(GuidInfo::NAME),
-            PortInfo::ID => f.write_str(PortInfo::NAME),
-            PKeyTable::ID => f.write_str(PKeyTable::NAME),
-            SlToVlMapping::ID => f.write_str(SlToVlMapping::NAME),
-            VlArbitration::ID => f.write_str(VlArbitration::NAME),
-            LinearForwardingTable::ID => f.write_str(LinearForwardingTable::NAME),
-            MulticastForwardingTable::ID => f.write_str(MulticastForwardingTable::NAME),
-            SmInfo::ID => f.write_str(SmInfo::NAME),
-            ExtendedPortInfo::ID => f.write_str(ExtendedPortInfo::NAME),
-            Self(other) => write!(f, "attribute {other:#06x}"),
+        match self.name_in(Class::SUBN_LID) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "attribute {:#06x}", self.0),
         }
     }
 }

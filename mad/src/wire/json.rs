@@ -9,9 +9,10 @@ use std::{fmt, marker::PhantomData};
 const RESERVED: &str = "reserved";
 
 pub(super) fn serialize<A: Attribute, S: Serializer>(attribute: &A, serializer: S) -> Result<S::Ok, S::Error> {
-    let fields = A::FIELDS.iter().map(|field| (field.name, Value::read(field, attribute.bytes())));
+    let fields = A::FIELDS.iter().map(|field| (field.name, Value::read(field, attribute.bytes().as_ref())));
     let reserved = reserved_bits(attribute);
-    let reserved = (reserved != [0; 64]).then(|| (RESERVED, Value::Text(to_hex(&reserved))));
+    let reserved = reserved.as_ref();
+    let reserved = reserved.iter().any(|&byte| byte != 0).then(|| (RESERVED, Value::Text(to_hex(reserved))));
     serializer.collect_map(fields.chain(reserved))
 }
 
@@ -29,7 +30,7 @@ enum Value {
 }
 
 impl Value {
-    fn read(field: &Field, bytes: &[u8; 64]) -> Self {
+    fn read(field: &Field, bytes: &[u8]) -> Self {
         let values: Vec<u64> = (0..field.count).map(|index| field.read_at(bytes, index)).collect();
         if field.text {
             let text: Vec<u8> = values.iter().map(|&byte| byte as u8).collect();
@@ -45,7 +46,7 @@ impl Value {
     }
 
     /// Sets `field` in `bytes`. The error says what was expected.
-    fn write(&self, field: &Field, bytes: &mut [u8; 64]) -> Result<(), String> {
+    fn write(&self, field: &Field, bytes: &mut [u8]) -> Result<(), String> {
         match self {
             Self::Text(text) if field.text => {
                 if text.len() > field.count {
@@ -89,10 +90,10 @@ impl Value {
 }
 
 /// The block with the bits of all fields cleared.
-fn reserved_bits<A: Attribute>(attribute: &A) -> [u8; 64] {
+fn reserved_bits<A: Attribute>(attribute: &A) -> A::Bytes {
     let mut rest = *attribute.bytes();
     for field in A::FIELDS {
-        (0..field.count).for_each(|index| field.write_at(&mut rest, index, 0));
+        (0..field.count).for_each(|index| field.write_at(rest.as_mut(), index, 0));
     }
     rest
 }
@@ -101,15 +102,15 @@ fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn from_hex(text: &str) -> Option<[u8; 64]> {
-    let mut bytes = [0; 64];
-    if text.len() != 128 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+/// Fills `bytes`, if the text has exactly their digits.
+fn from_hex(text: &str, bytes: &mut [u8]) -> Option<()> {
+    if text.len() != 2 * bytes.len() || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
     }
     for (index, byte) in bytes.iter_mut().enumerate() {
         *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).ok()?;
     }
-    Some(bytes)
+    Some(())
 }
 
 struct AttributeVisitor<A>(PhantomData<A>);
@@ -122,23 +123,24 @@ impl<'de, A: Attribute> Visitor<'de> for AttributeVisitor<A> {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<A, M::Error> {
-        let mut bytes = [0; 64];
-        let mut reserved = [0; 64];
+        let mut bytes = *A::default().bytes();
+        let mut reserved = bytes;
         while let Some(name) = map.next_key::<String>()? {
             if name == RESERVED {
                 let text: String = map.next_value()?;
-                reserved =
-                    from_hex(&text).ok_or_else(|| M::Error::custom(format!("{} {RESERVED}: expected 128 hexadecimal digits", A::NAME)))?;
+                let digits = 2 * reserved.as_ref().len();
+                from_hex(&text, reserved.as_mut())
+                    .ok_or_else(|| M::Error::custom(format!("{} {RESERVED}: expected {digits} hexadecimal digits", A::NAME)))?;
                 continue;
             }
             let Some(field) = A::FIELDS.iter().find(|field| field.name == name) else {
                 return Err(M::Error::custom(format!("{} has no field {name:?}", A::NAME)));
             };
             let value: Value = map.next_value().map_err(|error| M::Error::custom(format!("{} {name}: {error}", A::NAME)))?;
-            value.write(field, &mut bytes).map_err(|reason| M::Error::custom(format!("{} {name}: {reason}", A::NAME)))?;
+            value.write(field, bytes.as_mut()).map_err(|reason| M::Error::custom(format!("{} {name}: {reason}", A::NAME)))?;
         }
         let reserved = reserved_bits(&A::from_bytes(reserved));
-        bytes.iter_mut().zip(reserved).for_each(|(byte, rest)| *byte |= rest);
+        bytes.as_mut().iter_mut().zip(reserved.as_ref()).for_each(|(byte, rest)| *byte |= rest);
         Ok(A::from_bytes(bytes))
     }
 }

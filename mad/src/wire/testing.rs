@@ -7,17 +7,22 @@ use proptest::prelude::*;
 pub(crate) fn attribute<A: Attribute>() -> impl Strategy<Value = A> {
     let values: Vec<_> = A::FIELDS.iter().map(|field| prop::collection::vec(value(field), field.count)).collect();
     values.prop_map(|values| {
-        let mut bytes = [0; 64];
+        let mut bytes = *A::default().bytes();
         for (field, values) in A::FIELDS.iter().zip(values) {
-            values.into_iter().enumerate().for_each(|(index, value)| field.write_at(&mut bytes, index, value));
+            values.into_iter().enumerate().for_each(|(index, value)| field.write_at(bytes.as_mut(), index, value));
         }
         A::from_bytes(bytes)
     })
 }
 
-/// Any block of 64 bytes, whether or not it makes sense.
-pub(crate) fn block() -> impl Strategy<Value = [u8; 64]> {
-    any::<[[u8; 32]; 2]>().prop_map(|halves| std::array::from_fn(|index| halves[index / 32][index % 32]))
+/// An attribute of any bytes, whether or not they make sense.
+pub(crate) fn block<A: Attribute>() -> impl Strategy<Value = A> {
+    let size = A::default().bytes().as_ref().len();
+    prop::collection::vec(any::<u8>(), size).prop_map(|random| {
+        let mut bytes = *A::default().bytes();
+        bytes.as_mut().copy_from_slice(&random);
+        A::from_bytes(bytes)
+    })
 }
 
 /// Any value that fits into an element of `field`.

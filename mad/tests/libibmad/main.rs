@@ -3,14 +3,12 @@
 //! A small C program, compiled here, lets libibmad write and read each field in blocks of random bytes; our tables must say the same about
 //! the same bytes. Comparing bytes rather than offsets leaves libibmad's own notation of offsets out of it.
 
+mod general_services;
 mod oracle;
 mod tables;
 
-use heddle_mad::wire::{
-    Attribute, CapabilityMask, CapabilityMask2, Class, ExtendedPortInfo, GuidInfo, LinearForwardingTable, LinkSpeed, LinkWidth, Mad,
-    Method, Mtu, MulticastForwardingTable, NodeDescription, NodeInfo, Notice, PKeyTable, Path, PhysicalState, PortInfo, PortState,
-    SlToVlMapping, SmInfo, Status, SwitchInfo, TrapDetails, VlArbitration,
-};
+use general_services::*;
+use heddle_mad::wire::*;
 use oracle::Oracle;
 use tables::*;
 
@@ -37,6 +35,61 @@ fn fields_lie_where_libibmad_has_them() {
     oracle.check_field("trap 128", &detail(128, "LIDADDR"), &["IB_NOTICE_DATA_LID_F"]);
     oracle.check_field("trap 144", &detail(144, "LIDADDR"), &["IB_NOTICE_DATA_144_LID_F"]);
     oracle.check_field("trap 144", &detail(144, "CAPABILITYMASK"), &["IB_NOTICE_DATA_144_CAPMASK_F"]);
+}
+
+#[test]
+fn fields_of_general_services_lie_where_libibmad_has_them() {
+    let oracle = Oracle::new();
+    oracle.check_attribute::<ClassPortInfo>(CLASS_PORT_INFO, &[]);
+    oracle.check_attribute::<PortSamplesControl>(PORT_SAMPLES_CONTROL, &[]);
+    oracle.check_attribute::<PortSamplesResult>(PORT_SAMPLES_RESULT, &[]);
+    oracle.check_attribute::<PortCounters>(PORT_COUNTERS, PORT_COUNTERS_BEYOND);
+    oracle.check_attribute::<PortRcvErrorDetails>(PORT_RCV_ERROR_DETAILS, &[]);
+    oracle.check_attribute::<PortXmitDiscardDetails>(PORT_XMIT_DISCARD_DETAILS, &[]);
+    oracle.check_attribute::<PortOpRcvCounters>(PORT_OP_RCV_COUNTERS, OP_CODE_BEYOND);
+    oracle.check_attribute::<PortFlowCtlCounters>(PORT_FLOW_CTL_COUNTERS, &[]);
+    oracle.check_attribute::<PortVLOpPackets>(PORT_VL_OP_PACKETS, OP_CODE_BEYOND);
+    oracle.check_attribute::<PortVLOpData>(PORT_VL_OP_DATA, OP_CODE_BEYOND);
+    oracle.check_attribute::<PortVLXmitFlowCtlUpdateErrors>(PORT_VL_XMIT_FLOW_CTL_UPDATE_ERRORS, &[]);
+    oracle.check_attribute::<PortVLXmitWaitCounters>(PORT_VL_XMIT_WAIT_COUNTERS, &[]);
+    oracle.check_attribute::<PortCountersExtended>(PORT_COUNTERS_EXTENDED, &[]);
+    oracle.check_attribute::<PortSamplesResultExtended>(&[], PORT_SAMPLES_RESULT_EXTENDED_BEYOND);
+    oracle.check_attribute::<PortExtendedSpeedsCounters>(PORT_EXTENDED_SPEEDS_COUNTERS, &[]);
+    oracle.check_attribute::<SwPortVLCongestion>(SW_PORT_VL_CONGESTION, &[]);
+    oracle.check_attribute::<PortRcvConCtrl>(PORT_RCV_CON_CTRL, &[]);
+    oracle.check_attribute::<PortSLRcvFECN>(PORT_SL_RCV_FECN, &[]);
+    oracle.check_attribute::<PortSLRcvBECN>(PORT_SL_RCV_BECN, &[]);
+    oracle.check_attribute::<PortXmitConCtrl>(PORT_XMIT_CON_CTRL, &[]);
+    oracle.check_attribute::<PortVLXmitTimeCong>(PORT_VL_XMIT_TIME_CONG, &[]);
+    oracle.check_attribute::<PortXmitDataSL>(PORT_XMIT_DATA_SL, &[]);
+    oracle.check_attribute::<PortRcvDataSL>(PORT_RCV_DATA_SL, &[]);
+    oracle.check_attribute::<CongestionInfo>(CONGESTION_INFO, &[]);
+    oracle.check_attribute::<CongestionKeyInfo>(CONGESTION_KEY_INFO, &[]);
+    oracle.check_attribute::<SwitchCongestionSetting>(SWITCH_CONGESTION_SETTING, &[]);
+    oracle.check_attribute::<CongestionTimeStamp>(CONGESTION_TIME_STAMP, &[]);
+    oracle.check_entries::<SwitchCongestionLog>(SWITCH_CONGESTION_LOG, SWITCH_LOG_PARTS);
+    oracle.check_entries::<CaCongestionLog>(CA_CONGESTION_LOG, CA_LOG_PARTS);
+    oracle.check_entries::<SwitchPortCongestionSetting>(&[], SWITCH_PORT_SETTING_PARTS);
+    oracle.check_entries::<CaCongestionSetting>(CA_CONGESTION_SETTING, CA_SETTING_PARTS);
+    oracle.check_entries::<CongestionControlTable>(CONGESTION_CONTROL_TABLE, CONTROL_TABLE_PARTS);
+}
+
+#[test]
+fn data_of_general_services_begin_where_libibmad_has_them() {
+    let oracle = Oracle::new();
+    let size = |bytes: &[u8]| bytes.len() as u64;
+    for (offset, length, ours) in [
+        ("IB_PC_DATA_OFFS", "IB_PC_DATA_SZ", (PortCounters::OFFSET, size(PortCounters::default().bytes()))),
+        ("IB_CC_DATA_OFFS", "IB_CC_DATA_SZ", (CongestionInfo::OFFSET, size(CongestionInfo::default().bytes()))),
+        ("IB_CC_LOG_DATA_OFFS", "IB_CC_LOG_DATA_SZ", (CaCongestionLog::OFFSET, size(CaCongestionLog::default().bytes()))),
+        (
+            "IB_VENDOR_RANGE1_DATA_OFFS",
+            "IB_VENDOR_RANGE1_DATA_SIZE",
+            (VendorGeneralInfo::OFFSET, size(VendorGeneralInfo::default().bytes())),
+        ),
+    ] {
+        assert_eq!((oracle.constant(offset), oracle.constant(length)), (ours.0 as u64, ours.1), "{offset}");
+    }
 }
 
 #[test]
@@ -75,6 +128,38 @@ fn ids_are_those_of_libibmad() {
         ("IB_ATTR_MULTICASTFORWTBL", MulticastForwardingTable::ID.0),
         ("IB_ATTR_SMINFO", SmInfo::ID.0),
         ("IB_ATTR_MLNX_EXT_PORT_INFO", ExtendedPortInfo::ID.0),
+        ("CLASS_PORT_INFO", ClassPortInfo::ID.0),
+        ("IB_GSI_PORT_SAMPLES_CONTROL", PortSamplesControl::ID.0),
+        ("IB_GSI_PORT_SAMPLES_RESULT", PortSamplesResult::ID.0),
+        ("IB_GSI_PORT_COUNTERS", PortCounters::ID.0),
+        ("IB_GSI_PORT_RCV_ERROR_DETAILS", PortRcvErrorDetails::ID.0),
+        ("IB_GSI_PORT_XMIT_DISCARD_DETAILS", PortXmitDiscardDetails::ID.0),
+        ("IB_GSI_PORT_PORT_OP_RCV_COUNTERS", PortOpRcvCounters::ID.0),
+        ("IB_GSI_PORT_PORT_FLOW_CTL_COUNTERS", PortFlowCtlCounters::ID.0),
+        ("IB_GSI_PORT_PORT_VL_OP_PACKETS", PortVLOpPackets::ID.0),
+        ("IB_GSI_PORT_PORT_VL_OP_DATA", PortVLOpData::ID.0),
+        ("IB_GSI_PORT_PORT_VL_XMIT_FLOW_CTL_UPDATE_ERRORS", PortVLXmitFlowCtlUpdateErrors::ID.0),
+        ("IB_GSI_PORT_PORT_VL_XMIT_WAIT_COUNTERS", PortVLXmitWaitCounters::ID.0),
+        ("IB_GSI_PORT_COUNTERS_EXT", PortCountersExtended::ID.0),
+        ("IB_GSI_PORT_EXT_SPEEDS_COUNTERS", PortExtendedSpeedsCounters::ID.0),
+        ("IB_GSI_SW_PORT_VL_CONGESTION", SwPortVLCongestion::ID.0),
+        ("IB_GSI_PORT_RCV_CON_CTRL", PortRcvConCtrl::ID.0),
+        ("IB_GSI_PORT_SL_RCV_FECN", PortSLRcvFECN::ID.0),
+        ("IB_GSI_PORT_SL_RCV_BECN", PortSLRcvBECN::ID.0),
+        ("IB_GSI_PORT_XMIT_CON_CTRL", PortXmitConCtrl::ID.0),
+        ("IB_GSI_PORT_VL_XMIT_TIME_CONG", PortVLXmitTimeCong::ID.0),
+        ("IB_GSI_PORT_XMIT_DATA_SL", PortXmitDataSL::ID.0),
+        ("IB_GSI_PORT_RCV_DATA_SL", PortRcvDataSL::ID.0),
+        ("IB_CC_ATTR_CONGESTION_INFO", CongestionInfo::ID.0),
+        ("IB_CC_ATTR_CONGESTION_KEY_INFO", CongestionKeyInfo::ID.0),
+        ("IB_CC_ATTR_CONGESTION_LOG", SwitchCongestionLog::ID.0),
+        ("IB_CC_ATTR_CONGESTION_LOG", CaCongestionLog::ID.0),
+        ("IB_CC_ATTR_SWITCH_CONGESTION_SETTING", SwitchCongestionSetting::ID.0),
+        ("IB_CC_ATTR_SWITCH_PORT_CONGESTION_SETTING", SwitchPortCongestionSetting::ID.0),
+        ("IB_CC_ATTR_CA_CONGESTION_SETTING", CaCongestionSetting::ID.0),
+        ("IB_CC_ATTR_CONGESTION_CONTROL_TABLE", CongestionControlTable::ID.0),
+        ("IB_CC_ATTR_TIMESTAMP", CongestionTimeStamp::ID.0),
+        ("IB_CC_CLASS", Class::CONGESTION.0.into()),
         ("IB_SMI_CLASS", Class::SUBN_LID.0.into()),
         ("IB_SMI_DIRECT_CLASS", Class::SUBN_DIRECTED.0.into()),
         ("IB_SA_CLASS", Class::SUBN_ADM.0.into()),

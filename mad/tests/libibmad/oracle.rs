@@ -1,8 +1,9 @@
 //! Asks libibmad.
 
+use crate::general_services::{self, Part};
 use crate::tables::*;
 use heddle_mad::wire::{Attribute, Field};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::process::Command;
@@ -34,11 +35,13 @@ impl Oracle {
     pub(crate) fn new() -> Self {
         let lists =
             [MAD, NODE_INFO, SWITCH_INFO, PORT_INFO, SM_INFO, NOTICE, GUID_INFO, EXTENDED_PORT_INFO, LFT, MFT, DESCRIPTION, SL_TO_VL];
-        let ids = lists.into_iter().flatten().flat_map(|(_, ids)| ids.iter());
+        let ids = lists.iter().chain(general_services::ALL).copied().flatten().flat_map(|(_, ids)| ids.iter());
+        let parts = general_services::ALL_PARTS.iter().copied().flatten().map(|(_, _, id)| id);
         let more =
             ["IB_DRSMP_PATH_F", "IB_DRSMP_RPATH_F", "IB_NOTICE_DATA_LID_F", "IB_NOTICE_DATA_144_LID_F", "IB_NOTICE_DATA_144_CAPMASK_F"];
         let mut calls = String::new();
-        for id in ids.chain(&more) {
+        let wanted: BTreeSet<&str> = ids.chain(parts).chain(&more).copied().collect();
+        for id in wanted {
             writeln!(calls, "\tfield(\"{id}\", {id});").unwrap();
         }
         for name in CONSTANTS {
@@ -106,6 +109,16 @@ impl Oracle {
 
     pub(crate) fn check_attribute<A: Attribute>(&self, same: &[Same], beyond: &[Beyond]) {
         self.check(A::NAME, A::FIELDS, same, beyond);
+    }
+
+    /// As [`Oracle::check_attribute`], for one with rows of entries that libibmad has as structures of their own.
+    pub(crate) fn check_entries<A: Attribute>(&self, same: &[Same], parts: &[Part]) {
+        let beyond: Vec<Beyond> = parts.iter().map(|(name, _, id)| (*name, *id)).collect();
+        self.check(A::NAME, A::FIELDS, same, &beyond);
+        for (name, begin, id) in parts {
+            let field = A::FIELDS.iter().find(|field| field.name == *name).unwrap();
+            self.check_field(A::NAME, &Field::new(field.name, field.bit - begin, field.width), &[id]);
+        }
     }
 
     /// Checks each field in `same`; no field may be missing from both lists, or be in both.
@@ -200,6 +213,7 @@ fn run_c(program: &str) -> String {
 }
 
 const CONSTANTS: &[&str] = &[
+    "CLASS_PORT_INFO",
     "IB_ATTR_GUID_INFO",
     "IB_ATTR_LINEARFORWTBL",
     "IB_ATTR_MLNX_EXT_PORT_INFO",
@@ -212,6 +226,40 @@ const CONSTANTS: &[&str] = &[
     "IB_ATTR_SMINFO",
     "IB_ATTR_SWITCH_INFO",
     "IB_ATTR_VL_ARBITRATION",
+    "IB_CC_ATTR_CA_CONGESTION_SETTING",
+    "IB_CC_ATTR_CONGESTION_CONTROL_TABLE",
+    "IB_CC_ATTR_CONGESTION_INFO",
+    "IB_CC_ATTR_CONGESTION_KEY_INFO",
+    "IB_CC_ATTR_CONGESTION_LOG",
+    "IB_CC_ATTR_SWITCH_CONGESTION_SETTING",
+    "IB_CC_ATTR_SWITCH_PORT_CONGESTION_SETTING",
+    "IB_CC_ATTR_TIMESTAMP",
+    "IB_CC_CLASS",
+    "IB_CC_DATA_OFFS",
+    "IB_CC_DATA_SZ",
+    "IB_CC_LOG_DATA_OFFS",
+    "IB_CC_LOG_DATA_SZ",
+    "IB_GSI_PORT_COUNTERS",
+    "IB_GSI_PORT_COUNTERS_EXT",
+    "IB_GSI_PORT_EXT_SPEEDS_COUNTERS",
+    "IB_GSI_PORT_PORT_FLOW_CTL_COUNTERS",
+    "IB_GSI_PORT_PORT_OP_RCV_COUNTERS",
+    "IB_GSI_PORT_PORT_VL_OP_DATA",
+    "IB_GSI_PORT_PORT_VL_OP_PACKETS",
+    "IB_GSI_PORT_PORT_VL_XMIT_FLOW_CTL_UPDATE_ERRORS",
+    "IB_GSI_PORT_PORT_VL_XMIT_WAIT_COUNTERS",
+    "IB_GSI_PORT_RCV_CON_CTRL",
+    "IB_GSI_PORT_RCV_DATA_SL",
+    "IB_GSI_PORT_RCV_ERROR_DETAILS",
+    "IB_GSI_PORT_SAMPLES_CONTROL",
+    "IB_GSI_PORT_SAMPLES_RESULT",
+    "IB_GSI_PORT_SL_RCV_BECN",
+    "IB_GSI_PORT_SL_RCV_FECN",
+    "IB_GSI_PORT_VL_XMIT_TIME_CONG",
+    "IB_GSI_PORT_XMIT_CON_CTRL",
+    "IB_GSI_PORT_XMIT_DATA_SL",
+    "IB_GSI_PORT_XMIT_DISCARD_DETAILS",
+    "IB_GSI_SW_PORT_VL_CONGESTION",
     "IB_MAD_METHOD_GET",
     "IB_MAD_METHOD_GET_RESPONSE",
     "IB_MAD_METHOD_SET",
@@ -221,12 +269,16 @@ const CONSTANTS: &[&str] = &[
     "IB_MAD_STS_INV_ATTR_VALUE",
     "IB_MAD_STS_METHOD_ATTR_NOT_SUPPORTED",
     "IB_MAD_STS_METHOD_NOT_SUPPORTED",
+    "IB_PC_DATA_OFFS",
+    "IB_PC_DATA_SZ",
     "IB_PERFORMANCE_CLASS",
     "IB_SA_CLASS",
     "IB_SMI_CLASS",
     "IB_SMI_DIRECT_CLASS",
     "IB_SMP_DATA_OFFS",
     "IB_SMP_DATA_SIZE",
+    "IB_VENDOR_RANGE1_DATA_OFFS",
+    "IB_VENDOR_RANGE1_DATA_SIZE",
     "NOTICE",
 ];
 

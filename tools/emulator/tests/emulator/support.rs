@@ -89,7 +89,7 @@ pub(crate) fn get<T: Attribute>(emulator: &mut Emulator, ports: &[u8], modifier:
 /// The answer to a directed-route Set.
 pub(crate) fn set<T: Attribute>(emulator: &mut Emulator, ports: &[u8], modifier: u32, attribute: &T) -> Mad {
     let mut mad = Mad::directed(&path(ports), Method::SET, T::ID, modifier);
-    mad.set_smp_data(attribute.bytes());
+    mad.set_attribute(attribute);
     send(emulator, Address::Directed, mad);
     receive(emulator).expect("a Set is answered").mad
 }
