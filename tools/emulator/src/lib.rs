@@ -34,6 +34,7 @@ mod models;
 mod network;
 mod script;
 mod sma;
+pub mod traffic;
 mod training;
 mod traps;
 mod travel;

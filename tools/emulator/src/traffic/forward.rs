@@ -1,0 +1,90 @@
+//! What a switch does with a packet by its tables.
+
+use super::flows::Flow;
+use super::outcome::Discard;
+use super::programmed::{NONE, PortMask, Programmed};
+
+/// Multicast LIDs begin here (IBA 4.1.3).
+pub(super) const FIRST_MULTICAST: u16 = 0xc000;
+
+/// By which dense ports a packet leaves a switch.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Exits {
+    One(u32),
+    /// Any one of these ports of the switch.
+    Any(PortMask),
+    /// A copy by each of these ports of the switch.
+    All(PortMask),
+    None(Discard),
+}
+
+impl Programmed {
+    /// By which ports a packet that came by dense port `input` of a switch leaves it.
+    pub(super) fn exits(&self, input: u32, dlid: u16) -> Exits {
+        let at = self.ports[input as usize].at;
+        let node = &self.nodes[at.node.index()];
+        let Some(switch) = &node.switch else { return Exits::None(Discard::WrongPort) };
+        if dlid >= FIRST_MULTICAST {
+            return switch.mft.get(&dlid).map_or(Exits::None(Discard::NoEntry), |&mask| Exits::All(mask));
+        }
+        if let Some(&group) = switch.adaptive.get(&dlid).filter(|group| self.usable(input, **group).next().is_some()) {
+            return Exits::Any(group);
+        }
+        match switch.lft.get(usize::from(dlid)).copied().unwrap_or(0xff) {
+            0xff => Exits::None(Discard::NoEntry),
+            port if port == at.port => Exits::None(Discard::TurnsBack),
+            port if port > node.num_ports => Exits::None(Discard::LinkDown),
+            port => match node.first + u32::from(port) {
+                output if self.ports[output as usize].peer == NONE => Exits::None(Discard::LinkDown),
+                output => Exits::One(output),
+            },
+        }
+    }
+
+    /// The dense ports of these by which a packet from `input` can leave: their links are up, and none is the one it came by.
+    pub(super) fn usable(&self, input: u32, mask: PortMask) -> impl Iterator<Item = u32> {
+        let at = self.ports[input as usize].at;
+        let node = &self.nodes[at.node.index()];
+        let ports = mask.ports().filter(move |&port| port <= node.num_ports && port != at.port);
+        ports.map(|port| node.first + u32::from(port)).filter(|&output| self.ports[output as usize].peer != NONE)
+    }
+
+    /// The VL by which a packet may leave a switch.
+    pub(super) fn admit(&self, input: u32, output: u32, flow: &Flow) -> Result<u8, Discard> {
+        let (from, to) = (self.ports[input as usize].at, &self.ports[output as usize]);
+        if to.enforce_outbound && !self.has_p_key(output, flow.p_key) {
+            return Err(Discard::PKeyOutbound);
+        }
+        let row = self.nodes[from.node.index()].switch.as_ref().and_then(|switch| switch.sl_to_vl.get(&(from.port, to.at.port)));
+        self.fits(output, row.map_or(0, |row| row[usize::from(flow.sl & 15)]), flow)
+    }
+
+    /// The VL by which an end port may send packets.
+    pub(super) fn admit_from_end(&self, end: u32, flow: &Flow) -> Result<u8, Discard> {
+        if !self.has_p_key(end, flow.p_key) {
+            return Err(Discard::PKey);
+        }
+        self.fits(end, self.ports[end as usize].sl_to_vl[usize::from(flow.sl & 15)], flow)
+    }
+
+    fn fits(&self, output: u32, vl: u8, flow: &Flow) -> Result<u8, Discard> {
+        let port = &self.ports[output as usize];
+        match vl {
+            _ if flow.payload > port.mtu => Err(Discard::TooLong),
+            vl if vl >= self.vls(output) => Err(Discard::NoVl),
+            vl if !port.arbitration.serves(vl) => Err(Discard::NoTurn),
+            vl => Ok(vl),
+        }
+    }
+
+    /// A P_Key of `from` that `to` has as well, so that packets with it may pass between them.
+    pub(super) fn common_p_key(&self, from: u32, to: u32) -> Option<u16> {
+        self.ports[from as usize].p_keys.iter().copied().find(|&p_key| self.has_p_key(to, p_key))
+    }
+
+    /// Whether a dense port has a P_Key that matches: the same partition, and one of both is a full member (IBA 10.9.3).
+    pub(super) fn has_p_key(&self, port: u32, p_key: u16) -> bool {
+        let matches = |own: u16| own & 0x7fff == p_key & 0x7fff && own & 0x7fff != 0 && (own | p_key) & 0x8000 != 0;
+        self.ports[port as usize].p_keys.iter().any(|&own| matches(own))
+    }
+}

@@ -1,0 +1,6 @@
+//! The data plane.
+
+mod deadlock;
+mod oracle;
+mod rules;
+mod support;
