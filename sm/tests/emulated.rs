@@ -78,7 +78,7 @@ impl Site {
 
     /// The LID that a port of the emulated fabric has.
     fn lid(&self, at: PortRef) -> Option<Lid> {
-        Lid::new(self.emulator.port_info(at)?.lid())
+        Lid::new(self.emulator.world().port_info(at)?.lid())
     }
 
     /// Whether packets from every host in `hosts` reach every other by the tables in the switches.
@@ -86,25 +86,25 @@ impl Site {
         for &from in hosts {
             for &to in hosts.iter().filter(|&&to| to != from) {
                 let lid = self.lid(to).unwrap_or_else(|| panic!("{to:?} has no LID"));
-                let way = self.emulator.deliver(from, lid).unwrap_or_else(|lost| panic!("{from:?} to {to:?}: {lost}"));
+                let way = self.emulator.world().deliver(from, lid).unwrap_or_else(|lost| panic!("{from:?} to {to:?}: {lost}"));
                 assert_eq!(way.last(), Some(&to), "from {from:?}");
             }
         }
     }
 
     fn all_pairs(&self, hosts: &[PortRef]) -> bool {
-        let reaches = |from, to| self.lid(to).is_some_and(|lid| self.emulator.deliver(from, lid).is_ok());
+        let reaches = |from, to| self.lid(to).is_some_and(|lid| self.emulator.world().deliver(from, lid).is_ok());
         hosts.iter().all(|&from| hosts.iter().all(|&to| reaches(from, to)))
     }
 
     /// How many Sets the fabric has taken.
     fn sets(&self) -> u64 {
-        let requests = &self.emulator.counters().requests;
+        let requests = &self.emulator.world().counters().requests;
         requests.iter().filter(|((method, _), _)| *method == Method::SET).map(|(_, count)| count).sum()
     }
 
     fn tables(&self) -> Vec<Vec<u8>> {
-        self.fabric.switches().iter().map(|&switch| self.emulator.lft(switch).to_vec()).collect()
+        self.fabric.switches().iter().map(|&switch| self.emulator.world().lft(switch).to_vec()).collect()
     }
 
     fn node(&self, description: &str) -> NodeIndex {
@@ -139,7 +139,7 @@ fn every_shape_comes_up() {
         for (index, node) in site.fabric.nodes().iter().enumerate() {
             for port in 1..=node.num_ports {
                 let at = PortRef::new(NodeIndex(index as u32), port);
-                let info = site.emulator.port_info(at).unwrap();
+                let info = site.emulator.world().port_info(at).unwrap();
                 let cabled = site.fabric.port(at).unwrap().peer.is_some();
                 let state = if cabled { PortState::Active } else { PortState::Down };
                 assert_eq!(info.state(), Some(state), "{spec} {at:?}");
@@ -151,12 +151,12 @@ fn every_shape_comes_up() {
         }
         let sm_lid = site.lid(site.emulator.attach()).unwrap();
         for &host in &hosts {
-            let info = site.emulator.port_info(host).unwrap();
+            let info = site.emulator.world().port_info(host).unwrap();
             assert_eq!((info.master_sm_lid(), info.subnet_timeout()), (sm_lid.get(), 18));
             assert_eq!(info.gid_prefix(), 0xfe80_0000_0000_0000);
         }
         for &switch in site.fabric.switches() {
-            assert!(!site.emulator.switch_info(switch).unwrap().port_state_change());
+            assert!(!site.emulator.world().switch_info(switch).unwrap().port_state_change());
         }
     }
 }
@@ -169,7 +169,7 @@ fn a_quiet_fabric_is_left_alone() {
     let later = site.emulator.now() + Duration::from_secs(120);
     let spine = site.node("spine-0");
     let sets = site.sets();
-    site.emulator.schedule(later, Happening::Rename(spine, "renamed".to_owned()));
+    site.emulator.world_mut().schedule(later, Happening::Rename(spine, "renamed".to_owned()));
     // Trap 144 tells of the new name: nothing before it made the subnet manager sweep or write.
     site.run(|event| matches!(event, Event::SweepBegan(Why::Trap { number: 144, .. })));
     assert!(site.emulator.now() >= later);
@@ -184,7 +184,7 @@ fn a_cut_and_restored_cable_is_routed_around_and_used_again() {
     let hosts = hosts(&site.fabric);
     let before = site.tables();
     let cable = site.cable("leaf-1", "spine-2");
-    site.emulator.cut(cable);
+    site.emulator.world_mut().cut(cable);
     let told = site.up();
     assert!(matches!(told.why[..], [Why::Trap { number: 128, .. }, ..]), "{told:?}");
     assert_eq!(told.not_written, []);
@@ -194,7 +194,7 @@ fn a_cut_and_restored_cable_is_routed_around_and_used_again() {
     assert!(written.lft_blocks >= 1 && written.lft_blocks < blocks * site.fabric.switch_count(), "{written:?}");
     assert_eq!((written.ports, written.activated), (0, 0), "no port but the cut ones changed");
 
-    site.emulator.restore(cable);
+    site.emulator.world_mut().restore(cable);
     let told = site.run(|event| matches!(event, Event::Up { written, .. } if written.activated > 0));
     assert_eq!(told.written.map(|written| written.activated), Some(2), "the two ends of the cable");
     assert_eq!(site.tables(), before, "the same fabric has the same routes");
@@ -211,12 +211,12 @@ fn a_removed_and_returned_switch_gets_everything_again() {
         let own = |at: &PortRef| site.fabric.port(*at).unwrap().peer.unwrap().node == leaf;
         let (gone, stay): (Vec<_>, Vec<_>) = hosts(&site.fabric).into_iter().partition(own);
         let start = site.emulator.now() + Duration::from_secs(1);
-        site.emulator.schedule(start, Happening::RemoveNode(leaf));
-        site.emulator.schedule(start + gap, Happening::ReturnNode(leaf));
+        site.emulator.world_mut().schedule(start, Happening::RemoveNode(leaf));
+        site.emulator.world_mut().schedule(start + gap, Happening::ReturnNode(leaf));
         if gap > Duration::ZERO {
             site.up();
             site.check_all_pairs(&stay);
-            assert!(gone.iter().all(|&host| site.emulator.deliver(stay[0], site.lid(host).unwrap()).is_err()));
+            assert!(gone.iter().all(|&host| site.emulator.world().deliver(stay[0], site.lid(host).unwrap()).is_err()));
         }
         // All cables of the leaf: 4 hosts, 4 spines, two ends each.
         let told = site.run(|event| matches!(event, Event::Up { written, .. } if written.activated == 16));
@@ -231,7 +231,7 @@ fn a_silent_node_is_left_out_and_taken_in_later() {
     for (name, hosts_lost) in [("host-1-1", 1), ("leaf-1", 4), ("spine-1", 0)] {
         let mut site = Site::new("clos2:8");
         let node = site.node(name);
-        site.emulator.apply(Happening::Fault(node, Fault::Mute));
+        site.emulator.world_mut().apply(Happening::Fault(node, Fault::Mute));
         let told = site.up();
         let silent = told.found.iter().filter(|finding| finding.problem == Problem::NobodyBehind).count();
         assert!(silent >= 1 && silent == told.found.len(), "{name}: {told:?}");
@@ -239,7 +239,7 @@ fn a_silent_node_is_left_out_and_taken_in_later() {
             hosts(&site.fabric).into_iter().partition(|&at| at.node == node || site.fabric.port(at).unwrap().peer.unwrap().node == node);
         assert_eq!(lost.len(), hosts_lost);
         site.check_all_pairs(&there);
-        site.emulator.apply(Happening::Heal(node));
+        site.emulator.world_mut().apply(Happening::Heal(node));
         let told = site.run(|event| matches!(event, Event::Up { written, .. } if written.activated > 0));
         assert!(matches!(told.why[..], [.., Why::Appeared(_)]), "{name}: {told:?}");
         site.check_all_pairs(&hosts(&site.fabric));
@@ -252,14 +252,14 @@ fn of_many_silent_nodes_the_one_that_answers_again_is_taken_in() {
     let mut site = Site::new("clos2:16");
     let silent: Vec<_> = (0..8).map(|host| site.node(&format!("host-3-{host}"))).collect();
     for &host in &silent {
-        site.emulator.apply(Happening::Fault(host, Fault::Mute));
+        site.emulator.world_mut().apply(Happening::Fault(host, Fault::Mute));
     }
     let told = site.up();
     assert_eq!(told.found.iter().filter(|finding| finding.problem == Problem::NobodyBehind).count(), 8);
-    site.emulator.apply(Happening::Heal(silent[7]));
+    site.emulator.world_mut().apply(Happening::Heal(silent[7]));
     // Something else that brings a sweep ends the wait if that one is never found.
     let (late, other) = (site.emulator.now() + Duration::from_secs(60), site.node("leaf-1"));
-    site.emulator.schedule(late, Happening::Rename(other, "renamed".to_owned()));
+    site.emulator.world_mut().schedule(late, Happening::Rename(other, "renamed".to_owned()));
     let told = site.up();
     assert!(matches!(told.why[0], Why::Appeared(_)), "{:?}", told.why);
     assert!(site.lid(PortRef::new(silent[7], 1)).is_some());
@@ -271,7 +271,7 @@ fn a_node_that_talks_nonsense_is_left_out() {
         for name in ["host-1-1", "leaf-1", "spine-1"] {
             let mut site = Site::new("clos2:8");
             let node = site.node(name);
-            site.emulator.apply(Happening::Fault(node, Fault::Garbage { seed }));
+            site.emulator.world_mut().apply(Happening::Fault(node, Fault::Garbage { seed }));
             let told = site.up();
             assert!(!told.found.is_empty() || !told.not_written.is_empty(), "{name} seed {seed}: {told:?}");
             let sane: Vec<_> = hosts(&site.fabric)
@@ -295,7 +295,7 @@ fn answers_twice_late_or_lost_do_no_harm() {
         let mut site = Site::new("clos2:8");
         for name in ["host-1-1", "leaf-1", "spine-1"] {
             let node = site.node(name);
-            site.emulator.apply(Happening::Fault(node, fault));
+            site.emulator.world_mut().apply(Happening::Fault(node, fault));
         }
         let whole = |event: &Event| matches!(event, Event::Up { proven, findings, .. } if findings.is_empty() && proven.fabric().nodes().len() == 44);
         site.run(whole);
@@ -333,7 +333,7 @@ fn the_smallest_fabrics_come_up() {
     let mut site = Site::with(builder.build(), Config::default());
     site.up();
     assert!(site.lid(PortRef::new(a, 1)).is_some() && site.lid(PortRef::new(b, 2)).is_some());
-    assert_eq!(site.emulator.port_info(PortRef::new(b, 2)).unwrap().state(), Some(PortState::Active));
+    assert_eq!(site.emulator.world().port_info(PortRef::new(b, 2)).unwrap().state(), Some(PortState::Active));
 
     // A switch with no host: the subnet manager is on the switch itself.
     let mut builder = FabricBuilder::new();
@@ -343,7 +343,7 @@ fn the_smallest_fabrics_come_up() {
     let mut site = Site::with(builder.build(), Config::default());
     site.up();
     let to = site.lid(PortRef::new(two, 0)).unwrap();
-    assert!(site.emulator.deliver(PortRef::new(one, 0), to).is_ok());
+    assert!(site.emulator.world().deliver(PortRef::new(one, 0), to).is_ok());
 
     // A host without a cable.
     let mut builder = FabricBuilder::new();
@@ -371,9 +371,9 @@ fn the_smallest_fabrics_come_up() {
 fn a_silent_local_port_is_waited_for() {
     let mut site = Site::new("clos2:4");
     let local = site.emulator.attach().node;
-    site.emulator.apply(Happening::Fault(local, Fault::Mute));
+    site.emulator.world_mut().apply(Happening::Fault(local, Fault::Mute));
     site.run(|event| matches!(event, Event::NoFabric));
-    site.emulator.apply(Happening::Heal(local));
+    site.emulator.world_mut().apply(Happening::Heal(local));
     site.up();
     site.check_all_pairs(&hosts(&site.fabric));
 }
@@ -473,15 +473,15 @@ fn fdr10_is_told_from_qdr() {
 fn the_lid_of_a_port_that_is_away_is_given_to_nobody() {
     let mut site = Site::new("clos2:8");
     let (away, new) = (site.node("host-1-1"), site.node("host-2-2"));
-    site.emulator.remove_node(new);
+    site.emulator.world_mut().remove_node(new);
     site.up();
     let lid = site.lid(PortRef::new(away, 1));
-    site.emulator.remove_node(away);
+    site.emulator.world_mut().remove_node(away);
     site.up();
-    site.emulator.return_node(new);
+    site.emulator.world_mut().return_node(new);
     site.run(|event| matches!(event, Event::Up { written, .. } if written.activated > 0));
     assert_ne!(site.lid(PortRef::new(new, 1)), lid);
-    site.emulator.return_node(away);
+    site.emulator.world_mut().return_node(away);
     site.run(|event| matches!(event, Event::Up { written, .. } if written.activated > 0));
     assert_eq!(site.lid(PortRef::new(away, 1)), lid);
     site.check_all_pairs(&hosts(&site.fabric));
@@ -493,12 +493,12 @@ fn a_cut_to_everybody_while_sweeping_or_writing_is_noticed_soon() {
     for ms in [1, 3, 5, 8, 12, 20, 30, 40] {
         let mut site = Site::new("clos3:8");
         let own = site.emulator.attach();
-        site.emulator.schedule(Time(ms * 1_000_000), Happening::Cut(own));
+        site.emulator.world_mut().schedule(Time(ms * 1_000_000), Happening::Cut(own));
         site.run(|event| matches!(event, Event::Up { proven, .. } if proven.fabric().nodes().len() == 1));
         // All that was asked runs out once, a second for each window of nodes, and then the next sweep or look sees it.
         let noticed = site.emulator.now();
         assert!(noticed < Time::ZERO + Duration::from_secs(30), "cut at {ms} ms, noticed at {noticed:?}");
-        site.emulator.restore(own);
+        site.emulator.world_mut().restore(own);
         site.run(|event| matches!(event, Event::Up { proven, .. } if proven.fabric().nodes().len() == 208));
         assert!(site.emulator.now() < noticed + Duration::from_secs(30), "restored at {noticed:?}, up at {:?}", site.emulator.now());
         site.check_all_pairs(&hosts(&site.fabric));

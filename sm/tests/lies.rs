@@ -382,7 +382,7 @@ fn what_a_node_says_is_not_written_back_as_its_key() {
     transport.until_up();
     for (index, node) in fabric.nodes().iter().enumerate() {
         let at = PortRef::new(NodeIndex(index as u32), u8::from(node.kind == NodeKind::Ca));
-        let info = transport.emulator.port_info(at).unwrap();
+        let info = transport.emulator.world().port_info(at).unwrap();
         assert_eq!((info.m_key(), info.m_key_protect_bits()), (0, 0), "{at:?}");
         assert!(at.port == 0 || info.link_width_enabled() == info.link_width_supported(), "{at:?}");
     }
@@ -462,11 +462,11 @@ fn another_master_for_a_while_costs_no_port_its_lid() {
     let mut transport = Lying::new(&fabric, lie);
     // A leaf with lower LIDs goes and another forgets its own, while a third node says that it is the master.
     for event in [Happening::RemoveNode(away), Happening::RemoveNode(reset), Happening::ReturnNode(reset)] {
-        transport.emulator.schedule(Time(10_000_000_000), event);
+        transport.emulator.world_mut().schedule(Time(10_000_000_000), event);
     }
-    transport.emulator.schedule(Time(60_000_000_000), Happening::ReturnNode(away));
+    transport.emulator.world_mut().schedule(Time(60_000_000_000), Happening::ReturnNode(away));
     // Its trap 144 marks the end.
-    transport.emulator.schedule(Time(120_000_000_000), Happening::Rename(away, "the end".to_owned()));
+    transport.emulator.world_mut().schedule(Time(120_000_000_000), Happening::Rename(away, "the end".to_owned()));
     let mut sm = SubnetManager::new(Config::default(), transport.now());
     let mut addresses = Vec::new();
     let mut standby = 0;

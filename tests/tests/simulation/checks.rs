@@ -84,13 +84,13 @@ impl Part {
 }
 
 fn lid(world: &World, at: PortRef) -> Result<Lid, String> {
-    world.emulator.port_info(at).and_then(|info| Lid::new(info.lid())).ok_or_else(|| format!("{at:?} has no LID"))
+    world.emulator.world().port_info(at).and_then(|info| Lid::new(info.lid())).ok_or_else(|| format!("{at:?} has no LID"))
 }
 
 /// The LIDs that ports have.
 pub(crate) fn lids(world: &World) -> BTreeMap<PortRef, u16> {
     let ends = ports(&world.fabric).into_iter().chain(world.fabric.switches().iter().map(|&node| PortRef::new(node, 0)));
-    ends.filter_map(|at| Some((at, world.emulator.port_info(at)?.lid()))).filter(|&(_, lid)| lid != 0).collect()
+    ends.filter_map(|at| Some((at, world.emulator.world().port_info(at)?.lid()))).filter(|&(_, lid)| lid != 0).collect()
 }
 
 pub(crate) fn no_lid_has_two_ports(world: &World) -> Verdict {
@@ -106,7 +106,7 @@ pub(crate) fn no_lid_has_two_ports(world: &World) -> Verdict {
 fn hosts_reach_each_other(world: &World, part: &Part) -> Verdict {
     for from in part.hosts(world) {
         for to in part.hosts(world).filter(|&to| to != from) {
-            let way = world.emulator.deliver(from, lid(world, to)?).map_err(|lost| format!("{from:?} to {to:?}: {lost}"))?;
+            let way = world.emulator.world().deliver(from, lid(world, to)?).map_err(|lost| format!("{from:?} to {to:?}: {lost}"))?;
             if way.last() != Some(&to) {
                 return Err(format!("{from:?} to {to:?} ends at {:?}", way.last()));
             }
@@ -120,7 +120,7 @@ fn nothing_can_deadlock(world: &World, part: &Part) -> Verdict {
     let mut dependencies = DiGraphMap::<(u32, u8), (), RandomState>::default();
     for from in part.hosts(world) {
         for to in part.hosts(world).filter(|&to| to != from) {
-            let Ok(way) = world.emulator.deliver(from, lid(world, to)?) else { continue };
+            let Ok(way) = world.emulator.world().deliver(from, lid(world, to)?) else { continue };
             let exits: Vec<_> = way.iter().step_by(2).map(|exit| (exit.node.0, exit.port)).collect();
             for pair in exits.windows(2) {
                 dependencies.add_edge(pair[0], pair[1], ());
@@ -132,12 +132,12 @@ fn nothing_can_deadlock(world: &World, part: &Part) -> Verdict {
 
 fn cabled_ports_are_active(world: &World, part: &Part) -> Verdict {
     for &at in &part.cabled {
-        let info = world.emulator.port_info(at).ok_or("no such port")?;
+        let info = world.emulator.world().port_info(at).ok_or("no such port")?;
         if info.state() != Some(PortState::Active) {
             return Err(format!("{at:?} is {:?}", info.state()));
         }
         let peer_at = world.fabric.port(at).and_then(|port| port.peer).ok_or("no cable")?;
-        let peer = world.emulator.port_info(peer_at).ok_or("no such port")?;
+        let peer = world.emulator.world().port_info(peer_at).ok_or("no such port")?;
         let mtu = info.mtu_cap().min(peer.mtu_cap());
         let is_doubtful = [at, peer_at].iter().any(|end| world.truth.doubtful.contains(&end.node));
         if info.neighbor_mtu() != mtu && !is_doubtful {
@@ -148,9 +148,9 @@ fn cabled_ports_are_active(world: &World, part: &Part) -> Verdict {
 }
 
 fn everyone_knows_the_subnet_manager(world: &World, part: &Part) -> Verdict {
-    let Some(master) = world.emulator.port_info(world.emulator.attach()).map(|info| info.lid()) else { return Ok(()) };
+    let Some(master) = world.emulator.world().port_info(world.emulator.attach()).map(|info| info.lid()) else { return Ok(()) };
     for &at in &part.ends {
-        let known = world.emulator.port_info(at).map(|info| info.master_sm_lid());
+        let known = world.emulator.world().port_info(at).map(|info| info.master_sm_lid());
         if known != Some(master) {
             return Err(format!("{at:?} knows {known:?} as the LID of the subnet manager, not {master}"));
         }
@@ -168,10 +168,10 @@ fn switches_have_the_proven_tables(world: &World, part: &Part) -> Verdict {
         let known = fabric.node_by_guid(world.fabric.node(node).guid).and_then(|known| fabric.switch_index(known));
         let Some(switch) = known else { return Err(format!("no tables were made for {node:?}")) };
         let row = proven.tables().row(switch);
-        if world.emulator.lft(node).get(..row.len()) != Some(row) {
+        if world.emulator.world().lft(node).get(..row.len()) != Some(row) {
             return Err(format!("{node:?} has another table than was proven"));
         }
-        let top = world.emulator.switch_info(node).map(|info| info.linear_fdb_top());
+        let top = world.emulator.world().switch_info(node).map(|info| info.linear_fdb_top());
         if top != fabric.top_lid().map(Lid::get) {
             return Err(format!("the table of {node:?} counts up to {top:?}"));
         }
@@ -187,7 +187,7 @@ fn tables_lead_in_no_circle(world: &World, part: &Part) -> Verdict {
             let mut at = from;
             let mut left = part.nodes.len();
             loop {
-                let port = *world.emulator.lft(at).get(lid.index()).unwrap_or(&0xff);
+                let port = *world.emulator.world().lft(at).get(lid.index()).unwrap_or(&0xff);
                 let peer = world.fabric.port(PortRef::new(at, port)).and_then(|port| port.peer);
                 let next = match peer {
                     _ if port == 0 => PortRef::new(at, 0),

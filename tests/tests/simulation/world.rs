@@ -141,7 +141,7 @@ impl World {
             }
             Happening::Rename(..) => {}
         }
-        self.emulator.apply(happening);
+        self.emulator.world_mut().apply(happening);
     }
 
     fn rest(&mut self, time: Duration) {
@@ -266,7 +266,7 @@ impl World {
     }
 
     fn sets(&self) -> u64 {
-        let requests = &self.emulator.counters().requests;
+        let requests = &self.emulator.world().counters().requests;
         requests.iter().filter(|((method, _), _)| *method == Method::SET).map(|(_, count)| count).sum()
     }
 }

@@ -1,8 +1,8 @@
 //! A fabric that answers subnet management packets (SMPs) in process: for tests, and for people without hardware.
 //!
-//! An [`Emulator`] is built from any [`heddle_fabric::Fabric`] and is a [`heddle_mad::transport::Transport`]. It forwards by the tables
-//! that were really programmed, so that a wrong table is a lost packet, and lives in virtual time. [`Event`]s cut cables, remove nodes
-//! and let nodes misbehave; [`parse_script`] reads them from text.
+//! A [`World`] is built from any [`heddle_fabric::Fabric`] and has any number of clients. It forwards by the tables that were really
+//! programmed, so that a wrong table is a lost packet. [`Event`]s cut cables, remove nodes and let nodes misbehave; [`parse_script`] reads
+//! them from text. An [`Emulator`] is a world with one client that lives in virtual time, and a [`heddle_mad::transport::Transport`].
 //!
 //! ```
 //! use heddle_emulator::Emulator;
@@ -23,24 +23,37 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What it does not do: data packets do not move a port from ARMED to ACTIVE, partitions are not enforced, and there are no performance
-//! counters.
+//! What it does not do: data packets do not move a port from ARMED to ACTIVE, partitions are not enforced, and there is no performance
+//! management.
 #![forbid(unsafe_code)]
 
+mod agents;
+mod clients;
 mod cold;
 mod emulator;
+mod events;
 mod faults;
 mod models;
 mod network;
+mod packet;
+mod random;
 mod script;
 mod sma;
+mod timing;
 pub mod traffic;
 mod training;
 mod traps;
 mod travel;
+mod world;
 
-pub use emulator::{Counters, Emulator, EmulatorError, Event};
+pub use clients::{ClientId, Delivered, Interest, Losses};
+pub use emulator::Emulator;
+pub use events::Event;
 pub use faults::Fault;
+pub use network::Tally;
+pub use packet::Packet;
 pub use script::{ScriptError, parse_script};
+pub use timing::Timing;
 pub use traps::LinkTrouble;
 pub use travel::{Lost, LostWhy};
+pub use world::{Counters, EmulatorError, World};

@@ -57,6 +57,27 @@ pub(crate) struct Port {
     pub(crate) client_reregistrations: u32,
     pub(crate) guid: u64,
     pub(crate) link: Link,
+    pub(crate) tally: Tally,
+}
+
+/// What crossed a port since the power came on, and what did not. Wide, so that nothing here ever overflows; the counters of the
+/// management attributes are narrower.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Units of 4 bytes sent.
+    pub xmit_data: u64,
+    /// Units of 4 bytes received.
+    pub rcv_data: u64,
+    /// Packets sent.
+    pub xmit_pkts: u64,
+    /// Packets received.
+    pub rcv_pkts: u64,
+    /// Packets that were to leave by the port while its link was down or not ACTIVE.
+    pub xmit_discards: u64,
+    /// Packets that came in at a port that does not have their LID.
+    pub rcv_errors: u64,
+    /// Packets that came in and that the switch's forwarding table leads nowhere.
+    pub rcv_switch_relay_errors: u64,
 }
 
 impl Port {
@@ -122,6 +143,7 @@ impl Network {
                     client_reregistrations: 0,
                     guid,
                     link: port.link,
+                    tally: Tally::default(),
                 });
             }
         }
@@ -170,6 +192,11 @@ impl Network {
         })
     }
 
+    /// The base LID of a port; 0 if it has none.
+    pub(crate) fn lid(&self, at: PortRef) -> u16 {
+        self.port(at).map_or(0, |port| port.info.lid())
+    }
+
     /// NodeInfo as seen through the port `at`.
     pub(crate) fn node_info(&self, at: PortRef) -> NodeInfo {
         let mut info = self.device(at.node).node_info;
@@ -215,6 +242,7 @@ impl Network {
             port.fdr10_enabled = support.speeds.contains(&LinkSpeed::Fdr10);
             port.fdr10_active = false;
             port.m_key_expiry = None;
+            port.tally = Tally::default();
             port.info = cold::port_info(model, number, &support, &best);
         }
     }

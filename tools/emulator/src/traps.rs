@@ -1,8 +1,8 @@
 //! Traps: sent again and again until the manager represses them (IBA 13.4.9).
 
-use crate::Emulator;
-use crate::emulator::{HOP, Happening};
-use crate::travel::Lane;
+use crate::World;
+use crate::packet::Packet;
+use crate::world::Happening;
 use heddle_fabric::{Guid, NodeIndex, NodeKind, PortRef};
 use heddle_mad::wire::{Attribute, CapabilityMask, Class, LocalChanges, Mad, Method, NodeType, Notice, NoticeType, TrapDetails};
 use std::time::Duration;
@@ -70,7 +70,7 @@ impl TrapKind {
     }
 }
 
-impl Emulator {
+impl World {
     /// Begins to send a trap of an end port that knows its manager. One of the same number that is under way is replaced: its repression
     /// would not speak of the new change. But keys can be violated at any rate, and links be in trouble, so that those wait for their turn
     /// (IBA 13.4.9).
@@ -154,13 +154,11 @@ impl Emulator {
 
         let muted = self.faults.get(&node).is_some_and(|faults| faults.mute);
         self.counters.traps += u64::from(!muted);
-        match self.network.forward(from, info.master_sm_lid(), Lane::Management, |_| {}) {
-            _ if muted => {}
-            Ok(arrival) => {
-                let happening = Happening::Arrive { at: arrival.at, slid: Some(info.lid()), qp: 0, mad: Box::new(mad) };
-                self.plan(self.now + HOP * arrival.hops, happening);
-            }
-            Err(lost) => self.count_lost(lost),
+        if !muted {
+            let mut packet = Packet::smp(info.master_sm_lid(), mad);
+            packet.slid = info.lid();
+            packet.sl = info.master_sm_sl();
+            self.launch(self.now, from, &mut packet, None);
         }
         if tries < TRAP_TRIES {
             // Traps keep a distance of the subnet timeout (IBA 13.4.9); neither a flood nor silence where nobody set that sensibly.

@@ -1,8 +1,9 @@
 //! How packets travel: by directed route and by forwarding tables.
 
 use crate::network::Network;
+use crate::packet::{PERMISSIVE_LID, Packet};
 use heddle_fabric::{NodeKind, PortRef};
-use heddle_mad::wire::{Mad, Path};
+use heddle_mad::wire::{Class, Mad, Path};
 use std::fmt;
 
 /// Where and why a packet was lost.
@@ -32,9 +33,10 @@ pub enum LostWhy {
     AboveTop,
     /// The forwarding table leads to a port that does not have the LID.
     WrongPort,
-    /// The forwarding tables lead in a circle.
+    /// The forwarding tables lead in a circle, or back through the port by which the packet came.
     Loop,
-    /// A directed route goes on beyond a node that is no switch, or leaves by another port than the one it starts at.
+    /// A directed route goes on beyond a node that is no switch, or leaves by another port than the one it starts at; or it changes there
+    /// from or to forwarding tables.
     NotThrough,
     /// The header of a directed route contradicts itself.
     BadRoute,
@@ -69,6 +71,9 @@ pub(crate) enum Lane {
     Data,
 }
 
+/// A MAD on a cable in units of 4 bytes, as the data counters have it: 256 bytes and the headers LRH, BTH, DETH and ICRC.
+const MAD_DWORDS: u64 = 72;
+
 /// Where a packet arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
@@ -77,7 +82,164 @@ pub(crate) struct Arrival {
     pub(crate) hops: u32,
 }
 
+/// What a node does with a packet that forwarding tables carry.
+enum Step {
+    Arrived,
+    Leave(PortRef),
+}
+
 impl Network {
+    /// Sends a packet from an end port to where it arrives, counts it at each port, and keeps its header as the way changes it. `O(hops)`.
+    pub(crate) fn carry(&mut self, from: PortRef, packet: &mut Packet) -> Result<Arrival, Lost> {
+        let carried = match packet.mad.class() {
+            Class::SUBN_DIRECTED => self.carry_directed(from, packet),
+            _ if packet.dlid == PERMISSIVE_LID => Err(Lost { at: from, why: LostWhy::BadRoute }),
+            _ => self.carry_by_tables(from, packet.dlid, packet.lane()),
+        };
+        carried.inspect_err(|lost| self.count_loss(lost))
+    }
+
+    /// The way of a data packet: each port of exit and the port of entry behind it. Counts nothing.
+    pub(crate) fn trace(&self, from: PortRef, dlid: u16) -> Result<Vec<PortRef>, Lost> {
+        let (mut at, mut way) = (from, Vec::new());
+        while let Step::Leave(out) = self.step(at, dlid, way.len() / 2)? {
+            at = self.cross(out, Lane::Data)?;
+            way.extend([out, at]);
+        }
+        Ok(way)
+    }
+
+    fn carry_by_tables(&mut self, from: PortRef, dlid: u16, lane: Lane) -> Result<Arrival, Lost> {
+        let (mut at, mut hops) = (from, 0);
+        while let Step::Leave(out) = self.step(at, dlid, hops as usize)? {
+            at = self.transmit(out, lane)?;
+            hops += 1;
+        }
+        Ok(Arrival { at, hops })
+    }
+
+    /// A directed route, and the parts before and behind it that forwarding tables carry, if its header wants such (IBA 14.2.2).
+    fn carry_directed(&mut self, from: PortRef, packet: &mut Packet) -> Result<Arrival, Lost> {
+        let lost = |at, why| Err(Lost { at, why });
+        let mad = &packet.mad;
+        let returning = mad.is_returning();
+        let (first_lid, last_lid) = if returning { (mad.dr_dlid(), mad.dr_slid()) } else { (mad.dr_slid(), mad.dr_dlid()) };
+        // Answers travel in the other direction than all else; and a route that begins here goes to no LID.
+        if returning != mad.method().is_response() || (first_lid == PERMISSIVE_LID) != (packet.dlid == PERMISSIVE_LID) {
+            return lost(from, LostWhy::BadRoute);
+        }
+        let (mut at, mut hops) = (from, 0);
+        if first_lid != PERMISSIVE_LID {
+            let first = self.carry_by_tables(from, packet.dlid, Lane::Management)?;
+            if self.device(first.at.node).kind != NodeKind::Switch {
+                return lost(first.at, LostWhy::NotThrough);
+            }
+            (at, hops) = (self.end_port(first.at), first.hops);
+        }
+        let route = if returning { self.directed_back(at, &mut packet.mad)? } else { self.directed_out(at, &mut packet.mad)? };
+        (at, hops) = (route.at, hops + route.hops);
+        (packet.slid, packet.dlid) = (PERMISSIVE_LID, PERMISSIVE_LID);
+        if last_lid != PERMISSIVE_LID {
+            if self.device(at.node).kind != NodeKind::Switch {
+                return lost(at, LostWhy::NotThrough);
+            }
+            let end = self.end_port(at);
+            (packet.slid, packet.dlid) = (self.lid(end), last_lid);
+            let last = self.carry_by_tables(end, last_lid, Lane::Management)?;
+            (at, hops) = (last.at, hops + last.hops);
+        }
+        Ok(Arrival { at, hops })
+    }
+
+    /// Whether a packet that made so many hops and came in at `at` (that starts there, if it made none) has arrived, or by which port it
+    /// leaves.
+    fn step(&self, at: PortRef, dlid: u16, hops: usize) -> Result<Step, Lost> {
+        let lost = |at, why| Err(Lost { at, why });
+        let device = self.device(at.node);
+        if !device.present {
+            return lost(at, LostWhy::NodeRemoved);
+        }
+        // A packet that made more hops than there are nodes has been at one of them twice, and will be for ever.
+        if hops > self.devices.len() {
+            return lost(at, LostWhy::Loop);
+        }
+        let out = match &device.switch {
+            Some(switch) if dlid > switch.info.linear_fdb_top() => return lost(at, LostWhy::AboveTop),
+            Some(switch) => switch.lft.get(usize::from(dlid)).copied().unwrap_or(0xff),
+            None if self.owns(at, dlid) => return Ok(Step::Arrived),
+            None if hops == 0 => at.port,
+            None => return lost(at, LostWhy::WrongPort),
+        };
+        match PortRef::new(at.node, out) {
+            end if out == 0 && self.owns(end, dlid) => Ok(Step::Arrived),
+            end if out == 0 => lost(end, LostWhy::WrongPort),
+            _ if out == 0xff => lost(at, LostWhy::NoEntry),
+            out if out == at && hops > 0 => lost(at, LostWhy::Loop),
+            out => Ok(Step::Leave(out)),
+        }
+    }
+
+    /// Sends a directed-route request from `start` outward, and fills in its return path (IBA 14.2.2.2).
+    fn directed_out(&mut self, start: PortRef, mad: &mut Mad) -> Result<Arrival, Lost> {
+        let lost = |at, why| Err(Lost { at, why });
+        let hops = mad.hop_count();
+        if mad.hop_pointer() != 0 || usize::from(hops) > Path::MAX_HOPS {
+            return lost(start, LostWhy::BadRoute);
+        }
+        if !self.device(start.node).present {
+            return lost(start, LostWhy::NodeRemoved);
+        }
+        let mut at = start;
+        for hop in 1..=usize::from(hops) {
+            let out = PortRef::new(at.node, mad.0[128 + hop]);
+            let through = self.device(at.node).kind == NodeKind::Switch || (hop == 1 && out == start);
+            if !through {
+                return lost(at, LostWhy::NotThrough);
+            }
+            at = self.transmit(out, Lane::Management)?;
+            mad.return_path_mut()[hop] = at.port;
+        }
+        mad.set_hop_pointer(hops + 1);
+        Ok(Arrival { at, hops: u32::from(hops) })
+    }
+
+    /// Sends the answer of a directed-route request back by the return path, from the port by which the request came in.
+    fn directed_back(&mut self, start: PortRef, mad: &mut Mad) -> Result<Arrival, Lost> {
+        let lost = |at, why| Err(Lost { at, why });
+        let hops = mad.hop_count();
+        if usize::from(hops) > Path::MAX_HOPS || mad.hop_pointer() != hops + 1 {
+            return lost(start, LostWhy::BadRoute);
+        }
+        if !self.device(start.node).present {
+            return lost(start, LostWhy::NodeRemoved);
+        }
+        let mut at = start;
+        for hop in (1..=hops).rev() {
+            let out = PortRef::new(at.node, mad.return_path()[usize::from(hop)]);
+            let through = self.device(at.node).kind == NodeKind::Switch || (hop == hops && out == start);
+            if !through {
+                return lost(at, LostWhy::NotThrough);
+            }
+            at = self.transmit(out, Lane::Management)?;
+        }
+        mad.set_hop_pointer(0);
+        Ok(Arrival { at, hops: u32::from(hops) })
+    }
+
+    /// As [`Network::cross`], counted at both ends.
+    fn transmit(&mut self, out: PortRef, lane: Lane) -> Result<PortRef, Lost> {
+        let peer = self.cross(out, lane)?;
+        if let Some(port) = self.port_mut(out) {
+            port.tally.xmit_pkts += 1;
+            port.tally.xmit_data += MAD_DWORDS;
+        }
+        if let Some(port) = self.port_mut(peer) {
+            port.tally.rcv_pkts += 1;
+            port.tally.rcv_data += MAD_DWORDS;
+        }
+        Ok(peer)
+    }
+
     /// Through the cable in port `out`, to the port at its other end.
     fn cross(&self, out: PortRef, lane: Lane) -> Result<PortRef, Lost> {
         let lost = |why| Lost { at: out, why };
@@ -90,80 +252,14 @@ impl Network {
         }
     }
 
-    /// Sends a packet from an end port by the forwarding tables. `visit` sees each port of exit and each port of entry.
-    pub(crate) fn forward(&self, from: PortRef, dlid: u16, lane: Lane, mut visit: impl FnMut(PortRef)) -> Result<Arrival, Lost> {
-        let mut at = from;
-        // A packet that made more hops than there are nodes has been at one of them twice, and will be for ever.
-        for hops in 0..=self.devices.len() as u32 {
-            let lost = |at, why| Err(Lost { at, why });
-            let device = self.device(at.node);
-            if !device.present {
-                return lost(at, LostWhy::NodeRemoved);
-            }
-            let out = match &device.switch {
-                Some(switch) if dlid > switch.info.linear_fdb_top() => return lost(at, LostWhy::AboveTop),
-                Some(switch) => switch.lft.get(usize::from(dlid)).copied().unwrap_or(0xff),
-                None if self.owns(at, dlid) => return Ok(Arrival { at, hops }),
-                None if hops == 0 => at.port,
-                None => return lost(at, LostWhy::WrongPort),
-            };
-            let out = PortRef::new(at.node, out);
-            if out.port == 0 {
-                return if self.owns(out, dlid) { Ok(Arrival { at, hops }) } else { lost(out, LostWhy::WrongPort) };
-            }
-            if out.port == 0xff {
-                return lost(at, LostWhy::NoEntry);
-            }
-            at = {
-                let peer = self.cross(out, lane)?;
-                visit(out);
-                visit(peer);
-                peer
-            };
+    /// Counts a loss at its port, if the hardware has a counter for it (IBA 16.1.3.5, PortCounters).
+    fn count_loss(&mut self, lost: &Lost) {
+        let Some(port) = self.port_mut(lost.at) else { return };
+        match lost.why {
+            LostWhy::LinkDown | LostWhy::NotActive => port.tally.xmit_discards += 1,
+            LostWhy::NoEntry | LostWhy::AboveTop | LostWhy::Loop => port.tally.rcv_switch_relay_errors += 1,
+            LostWhy::WrongPort => port.tally.rcv_errors += 1,
+            LostWhy::NodeRemoved | LostWhy::NoSuchPort | LostWhy::NotThrough | LostWhy::BadRoute | LostWhy::NoReceiver => {}
         }
-        Err(Lost { at, why: LostWhy::Loop })
-    }
-
-    /// Sends a directed-route request from `start` outward, and fills in its return path (IBA 14.2.2.2).
-    pub(crate) fn directed_out(&self, start: PortRef, mad: &mut Mad) -> Result<Arrival, Lost> {
-        let lost = |at, why| Err(Lost { at, why });
-        let Some(path) = mad.initial_path().filter(|_| mad.hop_pointer() == 0 && mad.dr_dlid() == 0xffff) else {
-            return lost(start, LostWhy::BadRoute);
-        };
-        if !self.device(start.node).present {
-            return lost(start, LostWhy::NodeRemoved);
-        }
-        let mut at = start;
-        for (hop, &port) in path.ports().iter().enumerate() {
-            let out = PortRef::new(at.node, port);
-            let through = self.device(at.node).kind == NodeKind::Switch || (hop == 0 && out == start);
-            if !through {
-                return lost(at, LostWhy::NotThrough);
-            }
-            at = self.cross(out, Lane::Management)?;
-            mad.return_path_mut()[hop + 1] = at.port;
-        }
-        mad.set_hop_pointer(path.hops() + 1);
-        Ok(Arrival { at, hops: u32::from(path.hops()) })
-    }
-
-    /// Sends the answer of a directed-route request back by the return path, from the port by which the request came in.
-    pub(crate) fn directed_back(&self, start: PortRef, mad: &mut Mad) -> Result<Arrival, Lost> {
-        let lost = |at, why| Err(Lost { at, why });
-        let hops = mad.hop_count();
-        if usize::from(hops) > Path::MAX_HOPS {
-            return lost(start, LostWhy::BadRoute);
-        }
-        let mut at = start;
-        for hop in (1..=hops).rev() {
-            let out = PortRef::new(at.node, mad.return_path()[usize::from(hop)]);
-            let through = self.device(at.node).kind == NodeKind::Switch || (hop == hops && out == start);
-            if !through {
-                return lost(at, LostWhy::NotThrough);
-            }
-            at = self.cross(out, Lane::Management)?;
-        }
-        mad.set_hop_pointer(0);
-        Ok(Arrival { at, hops: u32::from(hops) })
     }
 }

@@ -32,7 +32,7 @@ impl Script {
         let end = events.last().map_or(Time::ZERO, |&(time, _)| time);
         let announcements = events.iter().map(|(time, event)| (*time, describe(fabric, event))).collect();
         for (time, event) in events {
-            emulator.schedule(time, event);
+            emulator.world_mut().schedule(time, event);
         }
         Ok(Self { announcements, end })
     }

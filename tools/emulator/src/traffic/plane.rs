@@ -41,7 +41,7 @@ impl Programmed {
     }
 }
 
-/// Time over a link and through the switch behind it, in ps (`crate::emulator::HOP`).
+/// Time over a link and through the switch behind it, in ps (as in [`crate::Timing::Hardware`]).
 pub(super) const HOP: u64 = 200_000;
 /// Bytes of a packet beside its payload: LRH 8, BTH 12, ICRC 4, VCRC 2 (IBA 5.2).
 const HEADERS: u16 = 26;

@@ -11,12 +11,12 @@ const STATES: [PortState; 4] = [PortState::Down, PortState::Init, PortState::Arm
 fn with_port_in(state: PortState) -> Emulator {
     let mut emulator = emulator();
     match state {
-        PortState::Down => emulator.cut(at(S, 5)),
+        PortState::Down => emulator.world_mut().cut(at(S, 5)),
         PortState::Init => {}
         PortState::Armed => assert_eq!(change_port(&mut emulator, TO_S, 5, |info| info.set_state(PortState::Armed)).status(), Status::OK),
         PortState::Active => activate(&mut emulator, TO_S, 5),
     }
-    assert_eq!(emulator.port_info(at(S, 5)).unwrap().state(), Some(state));
+    assert_eq!(emulator.world().port_info(at(S, 5)).unwrap().state(), Some(state));
     emulator
 }
 
@@ -36,11 +36,11 @@ fn port_states_go_up_one_step_at_a_time() {
             let status = change_port(&mut emulator, TO_S, 5, |info| info.set_state(to)).status();
             let expected = result(from, to);
             assert_eq!(status, if expected.is_some() { Status::OK } else { Status(0x1c) }, "{from:?} to {to:?}");
-            assert_eq!(emulator.port_info(at(S, 5)).unwrap().state(), Some(expected.unwrap_or(from)), "{from:?} to {to:?}");
+            assert_eq!(emulator.world().port_info(at(S, 5)).unwrap().state(), Some(expected.unwrap_or(from)), "{from:?} to {to:?}");
         }
         let mut emulator = with_port_in(from);
         assert_eq!(change_port(&mut emulator, TO_S, 5, |info| info.set_hoq_life(9)).status(), Status::OK);
-        let info = emulator.port_info(at(S, 5)).unwrap();
+        let info = emulator.world().port_info(at(S, 5)).unwrap();
         assert_eq!((info.state(), info.hoq_life()), (Some(from), 9), "no change of state");
     }
 }
@@ -49,7 +49,7 @@ fn port_states_go_up_one_step_at_a_time() {
 fn a_link_that_was_set_down_comes_back_in_init() {
     let mut emulator = with_port_in(PortState::Active);
     change_port(&mut emulator, TO_S, 5, |info| info.set_state(PortState::Down));
-    let states = |emulator: &Emulator| [at(S, 5), at(T, 7)].map(|end| emulator.port_info(end).unwrap().state().unwrap());
+    let states = |emulator: &Emulator| [at(S, 5), at(T, 7)].map(|end| emulator.world().port_info(end).unwrap().state().unwrap());
     assert_eq!(states(&emulator), [PortState::Down; 2]);
     assert_eq!(receive(&mut emulator), None);
     assert_eq!(states(&emulator), [PortState::Init; 2]);
@@ -61,24 +61,24 @@ fn a_disabled_link_stays_down_until_it_is_enabled() {
     let switch = |emulator: &mut Emulator, physical| {
         assert_eq!(change_port(emulator, TO_S, 5, |info| info.set_physical_state(physical)).status(), Status::OK);
         assert_eq!(receive(emulator), None);
-        let info = emulator.port_info(at(S, 5)).unwrap();
+        let info = emulator.world().port_info(at(S, 5)).unwrap();
         (info.state().unwrap(), info.physical_state().unwrap())
     };
     assert_eq!(switch(&mut emulator, PhysicalState::Disabled), (PortState::Down, PhysicalState::Disabled));
-    emulator.cut(at(S, 5));
-    emulator.restore(at(S, 5));
-    assert_eq!(emulator.port_info(at(S, 5)).unwrap().state(), Some(PortState::Down));
+    emulator.world_mut().cut(at(S, 5));
+    emulator.world_mut().restore(at(S, 5));
+    assert_eq!(emulator.world().port_info(at(S, 5)).unwrap().state(), Some(PortState::Down));
     assert_eq!(switch(&mut emulator, PhysicalState::Polling), (PortState::Init, PhysicalState::LinkUp));
 }
 
 #[test]
 fn cold_ports_are_in_init_where_there_is_a_cable() {
     let emulator = emulator();
-    let state = |end| emulator.port_info(end).unwrap().state().unwrap();
+    let state = |end| emulator.world().port_info(end).unwrap().state().unwrap();
     assert_eq!(state(at(S, 0)), PortState::Active);
     assert_eq!(state(at(S, 5)), PortState::Init);
     assert_eq!(state(at(S, 1)), PortState::Down);
-    let info = emulator.port_info(at(A, 1)).unwrap();
+    let info = emulator.world().port_info(at(A, 1)).unwrap();
     assert_eq!((info.lid(), info.active_speed(), info.active_width()), (0, Some(LinkSpeed::Hdr), Some(LinkWidth::X4)));
     assert_eq!((info.max_mtu(), data_vls(info.vl_cap())), (Some(Mtu::B4096), Some(8)));
 }
@@ -113,7 +113,7 @@ fn port_info_keeps_what_a_manager_writes_and_nothing_else() {
         info.set_local_port_num(77);
     });
     assert_eq!(answer.status(), Status::OK);
-    let info = *emulator.port_info(at(B, 1)).unwrap();
+    let info = *emulator.world().port_info(at(B, 1)).unwrap();
     assert_eq!((info.lid(), info.lmc(), info.master_sm_lid(), info.master_sm_sl()), (8, 2, 1, 3));
     assert_eq!((info.gid_prefix(), info.m_key(), info.m_key_protect_bits()), (0xfe80_0000_0000_0001, 0x55, 1));
     assert_eq!((info.m_key_lease_period(), info.neighbor_mtu(), info.operational_vls()), (60, 5, 3));
@@ -129,13 +129,13 @@ fn port_info_keeps_what_a_manager_writes_and_nothing_else() {
 fn fields_that_cannot_be_are_refused_and_nothing_is_written() {
     let refused = |change: fn(&mut PortInfo)| {
         let mut emulator = emulator();
-        let before = *emulator.port_info(at(B, 1)).unwrap();
+        let before = *emulator.world().port_info(at(B, 1)).unwrap();
         let answer = change_port(&mut emulator, TO_B, 1, |info| {
             info.set_hoq_life(3);
             change(info);
         });
         assert_eq!(answer.status(), Status(0x1c));
-        assert_eq!(emulator.port_info(at(B, 1)), Some(&before));
+        assert_eq!(emulator.world().port_info(at(B, 1)), Some(&before));
     };
     refused(|info| info.set_lid(0xc000));
     refused(|info| info.set_lid(0xffff));
@@ -165,12 +165,12 @@ fn an_m_key_protects() {
     // IBA 14.2.4.1: at level 1 others can read all but the key; no answer to a Set without it.
     assert_eq!(get::<PortInfo>(&mut emulator, TO_B, 1).unwrap().attribute::<PortInfo>().m_key(), 0);
     let mut mad = Mad::directed(&path(TO_B), Method::SET, PortInfo::ID, 1);
-    mad.set_smp_data(emulator.port_info(at(B, 1)).unwrap().bytes());
+    mad.set_smp_data(emulator.world().port_info(at(B, 1)).unwrap().bytes());
     send(&mut emulator, Address::Directed, mad);
     assert_eq!(receive(&mut emulator), None);
-    assert_eq!(emulator.port_info(at(B, 1)).unwrap().m_key_violations(), 1);
+    assert_eq!(emulator.world().port_info(at(B, 1)).unwrap().m_key_violations(), 1);
     // With the key, raise the level: then nobody reads anything without it.
-    let mut info = *emulator.port_info(at(B, 1)).unwrap();
+    let mut info = *emulator.world().port_info(at(B, 1)).unwrap();
     info.set_port_state(0);
     info.set_port_physical_state(0);
     info.set_m_key_protect_bits(2);
@@ -236,7 +236,7 @@ fn tables_keep_what_is_written() {
     keeps(TO_B, GuidInfo::ID, 0, 8..64);
     let guids: GuidInfo = get::<GuidInfo>(&mut emulator, TO_B, 0).unwrap().attribute();
     assert_eq!(guids.guid(0), 0xb1, "the hardware's own stays");
-    assert_eq!(emulator.lft(S)[700 * 64..], data);
+    assert_eq!(emulator.world().lft(S)[700 * 64..], data);
 }
 
 #[test]
@@ -256,18 +256,18 @@ fn switch_info_clears_the_change_bit_when_told() {
     let mut emulator = emulator();
     let info: SwitchInfo = get::<SwitchInfo>(&mut emulator, TO_S, 0).unwrap().attribute();
     assert_eq!((info.linear_fdb_cap(), info.linear_fdb_top(), info.port_state_change()), (0xc000, 0, false));
-    emulator.cut(at(S, 6));
+    emulator.world_mut().cut(at(S, 6));
     let mut info: SwitchInfo = get::<SwitchInfo>(&mut emulator, TO_S, 0).unwrap().attribute();
     assert!(info.port_state_change());
     info.set_port_state_change(false);
     info.set_life_time_value(18);
     info.set_linear_fdb_cap(7);
     set(&mut emulator, TO_S, 0, &info);
-    let now = emulator.switch_info(S).unwrap();
+    let now = emulator.world().switch_info(S).unwrap();
     assert_eq!((now.port_state_change(), now.life_time_value(), now.linear_fdb_cap()), (true, 18, 0xc000), "written as 0 it stays");
     info.set_port_state_change(true);
     set(&mut emulator, TO_S, 0, &info);
-    assert!(!emulator.switch_info(S).unwrap().port_state_change());
+    assert!(!emulator.world().switch_info(S).unwrap().port_state_change());
     info.set_linear_fdb_top(0xc000);
     assert_eq!(set(&mut emulator, TO_S, 0, &info).status(), Status(0x1c));
 }

@@ -12,7 +12,7 @@ fn devices() -> Emulator {
 }
 
 fn info(emulator: &Emulator, node: heddle_fabric::NodeIndex, port: u8) -> PortInfo {
-    *emulator.port_info(at(node, port)).unwrap()
+    *emulator.world().port_info(at(node, port)).unwrap()
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn only_an_enhanced_port_0_has_an_lmc() {
             info.set_lmc(2);
         };
         assert_eq!(change_port(emulator, TO_S, 0, change).status(), Status::OK);
-        (emulator.switch_info(S).unwrap().enhanced_port0(), info(emulator, S, 0).lmc())
+        (emulator.world().switch_info(S).unwrap().enhanced_port0(), info(emulator, S, 0).lmc())
     };
     assert_eq!(lmc(&mut devices()), (true, 2));
     assert_eq!(lmc(&mut emulator()), (false, 0));
@@ -246,7 +246,7 @@ fn a_set_of_ones_changes_nothing_that_is_reserved() {
     expected.set_filter_raw_outbound(true);
     assert_eq!(after, expected, "the widths and speeds were all enabled before");
 
-    let before = *emulator.switch_info(T).unwrap();
+    let before = *emulator.world().switch_info(T).unwrap();
     let mut ones = SwitchInfo::from_bytes([0xff; 64]);
     ones.set_linear_fdb_top(100);
     ones.set_multicast_fdb_top(0xc01f);
@@ -256,15 +256,15 @@ fn a_set_of_ones_changes_nothing_that_is_reserved() {
     expected.set_multicast_fdb_top(0xc01f);
     expected.set_default_port(0xff);
     expected.set_life_time_value(31);
-    assert_eq!(*emulator.switch_info(T).unwrap(), expected);
+    assert_eq!(*emulator.world().switch_info(T).unwrap(), expected);
 }
 
 #[test]
 fn the_multicast_top_is_a_multicast_lid_of_the_table_or_one_of_two_words() {
     let mut emulator = devices();
-    let cap = emulator.switch_info(T).unwrap().multicast_fdb_cap();
+    let cap = emulator.world().switch_info(T).unwrap().multicast_fdb_cap();
     let mut write = |top| {
-        let mut info = *emulator.switch_info(T).unwrap();
+        let mut info = *emulator.world().switch_info(T).unwrap();
         info.set_multicast_fdb_top(top);
         set(&mut emulator, TO_T, 0, &info).status()
     };

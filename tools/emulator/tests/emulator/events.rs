@@ -32,11 +32,11 @@ fn repress(emulator: &mut Emulator, trap: &Envelope) {
 fn both_switches_report_a_broken_cable_until_they_are_told_to_stop() {
     let mut emulator = up();
     // The spare cable, so that both ends still reach the manager.
-    emulator.cut(at(S, 6));
+    emulator.world_mut().cut(at(S, 6));
     for end in [at(S, 6), at(T, 8)] {
-        assert_eq!(emulator.port_info(end).unwrap().state(), Some(PortState::Down));
+        assert_eq!(emulator.world().port_info(end).unwrap().state(), Some(PortState::Down));
     }
-    assert!([S, T].iter().all(|&node| emulator.switch_info(node).unwrap().port_state_change()));
+    assert!([S, T].iter().all(|&node| emulator.world().switch_info(node).unwrap().port_state_change()));
     let heard = receive_all(&mut emulator, SECOND);
     let expected = [LID_S, LID_T].map(|lid| (to(lid), TrapDetails::LinkStateChange { lid }));
     assert_eq!(traps(&heard), expected);
@@ -59,7 +59,7 @@ fn both_switches_report_a_broken_cable_until_they_are_told_to_stop() {
 #[test]
 fn a_trap_that_nobody_represses_ends_some_time() {
     let mut emulator = up();
-    emulator.cut(at(S, 6));
+    emulator.world_mut().cut(at(S, 6));
     let heard = receive_all(&mut emulator, 60 * SECOND);
     assert_eq!(heard.len(), 2 * 16);
     assert!(emulator.receive(None).is_err(), "nothing goes on for ever");
@@ -68,9 +68,9 @@ fn a_trap_that_nobody_represses_ends_some_time() {
 #[test]
 fn the_repression_of_an_old_trap_does_not_silence_a_new_one() {
     let mut emulator = up();
-    emulator.cut(at(S, 6));
+    emulator.world_mut().cut(at(S, 6));
     let first = receive_all(&mut emulator, SECOND);
-    emulator.restore(at(S, 6));
+    emulator.world_mut().restore(at(S, 6));
     repress(&mut emulator, &first[0]);
     let then = receive_all(&mut emulator, 2 * SECOND);
     assert!(traps(&then).iter().filter(|(address, _)| *address == to(LID_S)).count() >= 2, "{then:?}");
@@ -79,19 +79,19 @@ fn the_repression_of_an_old_trap_does_not_silence_a_new_one() {
 #[test]
 fn a_switch_that_cannot_reach_the_manager_is_not_heard() {
     let mut emulator = up();
-    emulator.cut(at(S, 5));
+    emulator.world_mut().cut(at(S, 5));
     let heard = receive_all(&mut emulator, SECOND);
     assert_eq!(traps(&heard), [(to(LID_S), TrapDetails::LinkStateChange { lid: LID_S })]);
-    assert_eq!(emulator.deliver(at(A, 1), lid(LID_B)), Err(Lost { at: at(S, 5), why: LostWhy::LinkDown }));
+    assert_eq!(emulator.world().deliver(at(A, 1), lid(LID_B)), Err(Lost { at: at(S, 5), why: LostWhy::LinkDown }));
     assert_eq!(get::<NodeInfo>(&mut emulator, &[1, 6], 0).unwrap().attribute::<NodeInfo>().node_guid(), 0x70, "the other cable");
 }
 
 #[test]
 fn a_restored_cable_is_in_init() {
     let mut emulator = up();
-    emulator.schedule(Time::ZERO + 5 * SECOND, Event::Cut(at(T, 7)));
-    emulator.schedule(Time::ZERO + 7 * SECOND, Event::Restore(at(T, 7)));
-    let state = |emulator: &Emulator| emulator.port_info(at(S, 5)).unwrap().state().unwrap();
+    emulator.world_mut().schedule(Time::ZERO + 5 * SECOND, Event::Cut(at(T, 7)));
+    emulator.world_mut().schedule(Time::ZERO + 7 * SECOND, Event::Restore(at(T, 7)));
+    let state = |emulator: &Emulator| emulator.world().port_info(at(S, 5)).unwrap().state().unwrap();
     let mut wait = |until: u64| {
         while emulator.receive(Some(Time::ZERO + Duration::from_millis(until * 100))).unwrap().is_some() {}
         (emulator.now(), state(&emulator))
@@ -104,41 +104,41 @@ fn a_restored_cable_is_in_init() {
 #[test]
 fn a_removed_switch_is_gone_and_returns_with_nothing() {
     let mut emulator = up();
-    emulator.remove_node(T);
+    emulator.world_mut().remove_node(T);
     assert_eq!(get::<NodeInfo>(&mut emulator, TO_T, 0).map(|mad| mad.method()), Some(Method::TRAP), "only S is heard");
     receive_all(&mut emulator, 60 * SECOND);
     assert_eq!(get::<NodeInfo>(&mut emulator, TO_T, 0), None);
-    assert_eq!(emulator.port_info(at(B, 1)).unwrap().state(), Some(PortState::Down));
+    assert_eq!(emulator.world().port_info(at(B, 1)).unwrap().state(), Some(PortState::Down));
 
-    emulator.return_node(T);
-    assert_eq!(emulator.port_info(at(S, 5)).unwrap().state(), Some(PortState::Init));
-    assert!(emulator.switch_info(S).unwrap().port_state_change());
+    emulator.world_mut().return_node(T);
+    assert_eq!(emulator.world().port_info(at(S, 5)).unwrap().state(), Some(PortState::Init));
+    assert!(emulator.world().switch_info(S).unwrap().port_state_change());
     receive_all(&mut emulator, 60 * SECOND);
-    assert!(emulator.lft(T).is_empty());
-    assert_eq!(emulator.switch_info(T).unwrap().linear_fdb_top(), 0);
-    assert_eq!(emulator.port_info(at(T, 0)).unwrap().lid(), 0);
+    assert!(emulator.world().lft(T).is_empty());
+    assert_eq!(emulator.world().switch_info(T).unwrap().linear_fdb_top(), 0);
+    assert_eq!(emulator.world().port_info(at(T, 0)).unwrap().lid(), 0);
     assert_eq!(get::<NodeInfo>(&mut emulator, TO_T, 0).unwrap().attribute::<NodeInfo>().node_guid(), 0x70);
     // What others keep is still there.
-    assert_eq!(emulator.port_info(at(B, 1)).unwrap().lid(), LID_B);
-    assert_eq!(emulator.deliver(at(S, 0), lid(LID_B)).unwrap_err().why, LostWhy::NotActive);
+    assert_eq!(emulator.world().port_info(at(B, 1)).unwrap().lid(), LID_B);
+    assert_eq!(emulator.world().deliver(at(S, 0), lid(LID_B)).unwrap_err().why, LostWhy::NotActive);
 }
 
 #[test]
 fn a_cut_cable_stays_cut_when_the_node_returns() {
     let mut emulator = up();
-    emulator.cut(at(S, 5));
-    emulator.remove_node(T);
-    emulator.restore(at(S, 6)); // was never cut, and T is not there
-    assert_eq!(emulator.port_info(at(S, 6)).unwrap().state(), Some(PortState::Down));
-    emulator.return_node(T);
-    assert_eq!(emulator.port_info(at(S, 5)).unwrap().state(), Some(PortState::Down));
-    assert_eq!(emulator.port_info(at(S, 6)).unwrap().state(), Some(PortState::Init));
+    emulator.world_mut().cut(at(S, 5));
+    emulator.world_mut().remove_node(T);
+    emulator.world_mut().restore(at(S, 6)); // was never cut, and T is not there
+    assert_eq!(emulator.world().port_info(at(S, 6)).unwrap().state(), Some(PortState::Down));
+    emulator.world_mut().return_node(T);
+    assert_eq!(emulator.world().port_info(at(S, 5)).unwrap().state(), Some(PortState::Down));
+    assert_eq!(emulator.world().port_info(at(S, 6)).unwrap().state(), Some(PortState::Init));
 }
 
 #[test]
 fn capabilities_and_names_are_reported_by_trap_144() {
     let mut emulator = up();
-    emulator.rename(B, "new".to_owned());
+    emulator.world_mut().rename(B, "new".to_owned());
     let heard = receive_all(&mut emulator, SECOND);
     let [(address, TrapDetails::LocalChange { lid, other_local_changes: true, changes, .. })] = traps(&heard)[..] else {
         panic!("{heard:?}")
@@ -161,26 +161,26 @@ fn capabilities_and_names_are_reported_by_trap_144() {
 #[test]
 fn a_mute_node_forwards_and_heals() {
     let mut emulator = up();
-    emulator.apply(Event::Fault(T, Fault::Mute));
+    emulator.world_mut().apply(Event::Fault(T, Fault::Mute));
     assert_eq!(get::<NodeInfo>(&mut emulator, TO_T, 0), None);
     assert!(get::<NodeInfo>(&mut emulator, TO_B, 0).is_some());
-    assert!(emulator.deliver(at(A, 1), lid(LID_B)).is_ok());
-    emulator.apply(Event::Heal(T));
+    assert!(emulator.world().deliver(at(A, 1), lid(LID_B)).is_ok());
+    emulator.world_mut().apply(Event::Heal(T));
     assert!(get::<NodeInfo>(&mut emulator, TO_T, 0).is_some());
 }
 
 #[test]
 fn answers_come_twice_or_late() {
     let mut emulator = emulator();
-    emulator.apply(Event::Fault(S, Fault::Duplicate));
+    emulator.world_mut().apply(Event::Fault(S, Fault::Duplicate));
     let ask = Mad::directed(&path(TO_S), Method::GET, NodeInfo::ID, 0);
     send(&mut emulator, Address::Directed, ask);
     let twice = receive_all(&mut emulator, SECOND);
     assert_eq!(twice.len(), 2);
     assert_eq!(twice[0], twice[1]);
 
-    emulator.apply(Event::Heal(S));
-    emulator.apply(Event::Fault(S, Fault::Late(3 * SECOND)));
+    emulator.world_mut().apply(Event::Heal(S));
+    emulator.world_mut().apply(Event::Fault(S, Fault::Late(3 * SECOND)));
     send(&mut emulator, Address::Directed, ask);
     assert_eq!(receive_all(&mut emulator, 3 * SECOND), []);
     assert_eq!(receive_all(&mut emulator, SECOND).len(), 1);
@@ -190,7 +190,7 @@ fn answers_come_twice_or_late() {
 fn some_requests_are_dropped_and_always_the_same() {
     let heard = |percent, seed| {
         let mut emulator = emulator();
-        emulator.apply(Event::Fault(S, Fault::Drop { percent, seed }));
+        emulator.world_mut().apply(Event::Fault(S, Fault::Drop { percent, seed }));
         for transaction in 0..1000 {
             let mut mad = Mad::directed(&path(TO_S), Method::GET, NodeInfo::ID, 0);
             mad.set_transaction(transaction);
@@ -210,7 +210,7 @@ fn some_requests_are_dropped_and_always_the_same() {
 fn garbage_is_garbage_and_always_the_same() {
     let heard = |seed| {
         let mut emulator = emulator();
-        emulator.apply(Event::Fault(S, Fault::Garbage { seed }));
+        emulator.world_mut().apply(Event::Fault(S, Fault::Garbage { seed }));
         (0..50).map(|_| get::<NodeInfo>(&mut emulator, TO_S, 0).unwrap()).collect::<Vec<_>>()
     };
     let right = get::<NodeInfo>(&mut emulator(), TO_S, 0).unwrap();
@@ -239,7 +239,7 @@ fn requests_are_counted() {
     get::<NodeInfo>(&mut emulator, TO_S, 0);
     get::<NodeInfo>(&mut emulator, TO_T, 0);
     get::<PortInfo>(&mut emulator, TO_T, 1);
-    let counters = emulator.counters();
+    let counters = emulator.world().counters();
     assert_eq!(counters.requests[&(Method::GET, NodeInfo::ID)], 2);
     assert_eq!(counters.requests[&(Method::GET, PortInfo::ID)], 1);
     assert_eq!((counters.answers, counters.traps, counters.lost.len()), (3, 0, 0));
@@ -261,8 +261,8 @@ fn events_for_what_is_not_there_are_none() {
         Event::Heal(nobody),
         Event::Fault(nobody, Fault::Mute),
     ] {
-        emulator.apply(event);
+        emulator.world_mut().apply(event);
     }
     assert_eq!(receive_all(&mut emulator, SECOND), []);
-    assert!(emulator.deliver(at(A, 1), lid(LID_B)).is_ok());
+    assert!(emulator.world().deliver(at(A, 1), lid(LID_B)).is_ok());
 }

@@ -24,7 +24,7 @@ fn protected(level: u8, lease: u16) -> Emulator {
 /// Sends a request for PortInfo with a key; the answer, if there is one.
 fn ask(emulator: &mut Emulator, ports: &[u8], method: Method, number: u8, key: u64) -> Option<Mad> {
     let mut mad = Mad::directed(&path(ports), method, PortInfo::ID, number.into());
-    let mut info = *emulator.port_info(at(B, number)).unwrap();
+    let mut info = *emulator.world().port_info(at(B, number)).unwrap();
     info.set_port_state(0);
     info.set_port_physical_state(0);
     mad.set_smp_data(info.bytes());
@@ -35,7 +35,7 @@ fn ask(emulator: &mut Emulator, ports: &[u8], method: Method, number: u8, key: u
 }
 
 fn violations(emulator: &Emulator) -> u16 {
-    emulator.port_info(at(B, 1)).unwrap().m_key_violations()
+    emulator.world().port_info(at(B, 1)).unwrap().m_key_violations()
 }
 
 /// The whole table of IBA 14.2.4.1: for each level, method and key, whether there is an answer, and the key that it shows.
@@ -73,10 +73,10 @@ fn the_key_of_a_switch_counts_for_all_its_ports() {
     let mut emulator = emulator();
     change_port(&mut emulator, TO_S, 0, |info| info.set_m_key(KEY));
     let mut mad = Mad::directed(&path(TO_S), Method::SET, PortInfo::ID, 5);
-    mad.set_smp_data(emulator.port_info(at(S, 5)).unwrap().bytes());
+    mad.set_smp_data(emulator.world().port_info(at(S, 5)).unwrap().bytes());
     send(&mut emulator, Address::Directed, mad);
     assert_eq!(receive(&mut emulator), None);
-    assert_eq!(emulator.port_info(at(S, 0)).unwrap().m_key_violations(), 1);
+    assert_eq!(emulator.world().port_info(at(S, 0)).unwrap().m_key_violations(), 1);
 }
 
 /// As the kernel's qib does it: PortInfo of another port of the host needs that port's key as well.
@@ -180,7 +180,7 @@ fn a_violation_counter_stays_at_its_end_and_is_cleared_by_writing_zero() {
     assert_eq!(violations(&emulator), 3);
     let mut write = |value| {
         let mut mad = Mad::directed(&path(TO_B), Method::SET, PortInfo::ID, 1);
-        let mut info = *emulator.port_info(at(B, 1)).unwrap();
+        let mut info = *emulator.world().port_info(at(B, 1)).unwrap();
         info.set_port_state(0);
         info.set_port_physical_state(0);
         info.set_m_key_violations(value);

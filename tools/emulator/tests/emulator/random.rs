@@ -78,14 +78,14 @@ proptest! {
             bring_up(&mut emulator);
             let mut heard = Vec::new();
             for (event, mad, address, time) in steps.clone() {
-                emulator.schedule(Time(time), event);
+                emulator.world_mut().schedule(Time(time), event);
                 emulator.send(&Envelope { address, mad }).unwrap();
                 emulator.send(&Envelope { address: Address::Directed, mad }).unwrap();
                 heard.extend(receive_all(&mut emulator, Duration::from_millis(100)));
             }
             heard.extend(receive_all(&mut emulator, Duration::from_secs(300)));
             prop_assert!(emulator.receive(None).is_err(), "at rest in the end");
-            Ok((heard, emulator.counters().clone()))
+            Ok((heard, emulator.world().counters().clone()))
         };
         prop_assert_eq!(run()?, run()?);
     }

@@ -31,7 +31,7 @@ fn links_in_trouble_are_told() {
                 LinkTrouble::FlowControl => TrapDetails::FlowControlUpdateWatchdog { lid, port },
             };
             let mut emulator = up();
-            emulator.trouble_link(at(node, port), trouble);
+            emulator.world_mut().trouble_link(at(node, port), trouble);
             let [notice] = notices(&mut emulator)[..] else { panic!("{trouble:?} is told once") };
             assert_eq!((notice.kind(), notice.details()), (Some(NoticeType::Urgent), Some(expected)));
             assert_eq!((notice.issuer_lid(), notice.producer_type()), (lid, producer));
@@ -44,7 +44,7 @@ fn links_in_trouble_are_told() {
 fn a_babbling_port_is_no_flood() {
     let mut emulator = up();
     for _ in 0..1000 {
-        emulator.trouble_link(at(T, 7), LinkTrouble::BufferOverrun);
+        emulator.world_mut().trouble_link(at(T, 7), LinkTrouble::BufferOverrun);
     }
     assert_eq!(notices(&mut emulator).len(), 1);
     let later = receive_all(&mut emulator, SECOND * 3).len();
@@ -55,9 +55,9 @@ fn a_babbling_port_is_no_flood() {
 fn each_local_change_is_told() {
     for change in LocalChanges::all().iter() {
         let mut emulator = up();
-        emulator.announce(at(B, 1), change);
+        emulator.world_mut().announce(at(B, 1), change);
         let [notice] = notices(&mut emulator)[..] else { panic!("{change:?} is told once") };
-        let info = *emulator.port_info(at(B, 1)).unwrap();
+        let info = *emulator.world().port_info(at(B, 1)).unwrap();
         let expected = TrapDetails::LocalChange {
             lid: LID_B,
             other_local_changes: true,
@@ -72,13 +72,13 @@ fn each_local_change_is_told() {
 #[test]
 fn a_new_system_image_guid_is_told() {
     let mut emulator = up();
-    emulator.change_system_image_guid(B, Guid(0x1234));
+    emulator.world_mut().change_system_image_guid(B, Guid(0x1234));
     let [notice] = notices(&mut emulator)[..] else { panic!() };
     let expected = TrapDetails::SystemImageGuidChange { lid: LID_B, system_image_guid: 0x1234 };
     assert_eq!((notice.kind(), notice.details()), (Some(NoticeType::Informational), Some(expected)));
     let info: NodeInfo = get::<NodeInfo>(&mut emulator, TO_B, 0).unwrap().attribute();
     assert_eq!(info.system_image_guid(), 0x1234);
-    emulator.change_system_image_guid(NodeIndex(99), Guid(1));
+    emulator.world_mut().change_system_image_guid(NodeIndex(99), Guid(1));
 }
 
 /// The mask of ConnectX-3 does not have IsOtherLocalChangesNoticeSupported.
@@ -87,8 +87,8 @@ fn what_the_mask_does_not_claim_is_not_told() {
     let mut emulator = Emulator::new(&fabric_of([0x1021, 0xd2f2, 0xc738, 0x1003], 0x2c9), at(A, 1)).unwrap();
     bring_up(&mut emulator);
     notices(&mut emulator);
-    emulator.announce(at(B, 1), LocalChanges::NODE_DESCRIPTION);
+    emulator.world_mut().announce(at(B, 1), LocalChanges::NODE_DESCRIPTION);
     assert_eq!(notices(&mut emulator), []);
-    emulator.announce(at(B, 1), LocalChanges::empty());
+    emulator.world_mut().announce(at(B, 1), LocalChanges::empty());
     assert_eq!(notices(&mut emulator).len(), 1);
 }

@@ -1,0 +1,17 @@
+//! Which management agent of a device answers a request.
+
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::sma::{self, Reply};
+use heddle_fabric::PortRef;
+use heddle_mad::Time;
+use heddle_mad::wire::Class;
+
+/// Lets the agent of the packet's class turn a request that came in through `at` into its answer; `None` if the device has no agent for the
+/// class. Subnet management is at queue pair 0, all else at queue pair 1; whoever calls has seen to that.
+pub(crate) fn answer(network: &mut Network, at: PortRef, now: Time, packet: &mut Packet) -> Option<Reply> {
+    match packet.mad.class() {
+        Class::SUBN_LID | Class::SUBN_DIRECTED => Some(sma::answer(network, at, packet.routed_from(), now, &mut packet.mad)),
+        _ => None,
+    }
+}
