@@ -3,7 +3,8 @@
 use super::*;
 use crate::models;
 use heddle_fabric::NodeIndex;
-use heddle_mad::wire::{AttributeId, Path};
+use heddle_mad::wire::{AttributeId, Field, Path};
+use proptest::prelude::*;
 
 /// A host with one port beside a switch, both of this model where it is of their kind.
 fn network(model: &str) -> Network {
@@ -76,5 +77,88 @@ fn the_last_block_of_a_table_can_be_a_part() {
         assert_eq!(answer.smp_data()[..kept], [0x11; 64][..kept]);
         assert_eq!(answer.smp_data()[kept..], [0; 64][kept..], "{attribute:?}");
         assert_eq!(asked(&mut network, Method::SET, attribute, last + 1, [0; 64]).status(), Status::BAD_FIELD);
+    }
+}
+
+/// The fields of PortInfo that a manager can write at a host's port (IBA 14.2.5.6, access RW) or that follow from such a write.
+const WRITABLE: [&str; 28] = [
+    "M_Key",
+    "GidPrefix",
+    "LID",
+    "MasterSMLID",
+    "M_KeyLeasePeriod",
+    "LinkWidthEnabled",
+    "PortState",
+    "PortPhysicalState",
+    "LinkDownDefaultState",
+    "M_KeyProtectBits",
+    "LMC",
+    "LinkSpeedEnabled",
+    "NeighborMTU",
+    "MasterSMSL",
+    "InitType",
+    "VLHighLimit",
+    "VLStallCount",
+    "HOQLife",
+    "OperationalVLs",
+    "M_KeyViolations",
+    "P_KeyViolations",
+    "Q_KeyViolations",
+    "SubnetTimeOut",
+    "LocalPhyErrors",
+    "OverrunErrors",
+    "LinkSpeedExtEnabled2",
+    "LinkSpeedExtEnabled",
+    "ClientReregister",
+];
+
+/// A field of PortInfo and a value that fits.
+fn change() -> impl Strategy<Value = (Field, u64)> {
+    prop::sample::select(PortInfo::FIELDS).prop_flat_map(|field| {
+        let max = field.max();
+        (Just(field), prop_oneof![Just(0), Just(1), Just(max), 0..=max])
+    })
+}
+
+proptest! {
+    /// Whatever a Set asks for: what it may not write stays; when it is refused, all stays; when it is not, a Get brings what it answered.
+    #[test]
+    fn a_set_writes_what_may_be_written_or_nothing(changes in prop::collection::vec(prop::collection::vec(change(), 1..4), 1..20)) {
+        let mut network = network(MODEL);
+        let host = (0..).map(NodeIndex).find(|&node| network.device(node).switch.is_none()).unwrap();
+        let at = PortRef::new(host, 1);
+        for changes in changes {
+            let before = network.port(at).unwrap().info;
+            let mut bytes = *before.bytes();
+            let mut wanted = PortInfo::from_bytes(bytes);
+            wanted.set_port_state(0);
+            wanted.set_port_physical_state(0);
+            bytes = *wanted.bytes();
+            for (field, value) in changes {
+                field.write(&mut bytes, value);
+            }
+            let mut mad = Mad::directed(&Path::local(), Method::SET, PortInfo::ID, 1 << 31);
+            mad.set_m_key(before.m_key());
+            mad.set_smp_data(&bytes);
+            let reply = answer(&mut network, at, None, Time::ZERO, &mut mad);
+            prop_assert!(reply.answered);
+            let after = network.port(at).unwrap().info;
+            for field in PortInfo::FIELDS.iter().filter(|field| !WRITABLE.contains(&field.name)) {
+                prop_assert_eq!(field.read(before.bytes()), field.read(after.bytes()), "{}", field.name);
+            }
+            prop_assert!(!after.client_reregister());
+            if mad.status() != Status::OK {
+                prop_assert_eq!((mad.status(), before), (Status::BAD_FIELD, after));
+                continue;
+            }
+            let mut answered: PortInfo = mad.attribute();
+            answered.set_client_reregister(false);
+            answered.set_local_port_num(after.local_port_num());
+            if reply.effect.is_some() {
+                answered.set_port_state(after.port_state());
+                answered.set_port_physical_state(after.port_physical_state());
+            }
+            prop_assert_eq!(answered, after);
+        }
     }
 }
