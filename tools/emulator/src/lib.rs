@@ -23,8 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What it does not do: data packets do not move a port from ARMED to ACTIVE, partitions are not enforced, and there is no performance
-//! management.
+//! What it does not do: there is no performance management.
 #![forbid(unsafe_code)]
 
 mod agents;
@@ -36,6 +35,7 @@ mod faults;
 mod models;
 mod network;
 mod packet;
+mod partitions;
 mod random;
 mod script;
 mod sma;

@@ -78,12 +78,21 @@ pub struct Tally {
     pub rcv_errors: u64,
     /// Packets that came in and that the switch's forwarding table leads nowhere.
     pub rcv_switch_relay_errors: u64,
+    /// Packets of other partitions that came in.
+    pub rcv_constraint_errors: u64,
+    /// Packets of other partitions that were to leave.
+    pub xmit_constraint_errors: u64,
 }
 
 impl Port {
     /// Whether the link is up, in any state but DOWN.
     pub(crate) fn is_up(&self) -> bool {
         self.info.state() != Some(PortState::Down)
+    }
+
+    /// Whether the port takes data packets: it is ACTIVE, or ARMED and becomes it by the first of them (IBA 7.2.7).
+    pub(crate) fn takes_data(&self) -> bool {
+        matches!(self.info.state(), Some(PortState::Armed | PortState::Active))
     }
 
     /// Whether the port is ACTIVE.

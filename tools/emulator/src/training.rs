@@ -47,6 +47,15 @@ impl Network {
         }
         true
     }
+
+    /// A data packet arrived at an ARMED port: it becomes ACTIVE (IBA 7.2.7).
+    pub(crate) fn activate_by_data(&mut self, at: PortRef) {
+        if let Some(port) = self.port_mut(at)
+            && port.info.state() == Some(PortState::Armed)
+        {
+            port.info.set_state(PortState::Active);
+        }
+    }
 }
 
 impl Port {

@@ -2,6 +2,7 @@
 
 use crate::network::Network;
 use crate::packet::{PERMISSIVE_LID, Packet};
+use crate::partitions::Passing;
 use heddle_fabric::{NodeKind, PortRef};
 use heddle_mad::wire::{Class, Mad, Path};
 use std::fmt;
@@ -40,6 +41,8 @@ pub enum LostWhy {
     NotThrough,
     /// The header of a directed route contradicts itself.
     BadRoute,
+    /// The port, or a switch's port that enforces partitions, has no P_Key that matches the packet's.
+    WrongPKey,
     /// Nobody is there to take the packet.
     NoReceiver,
 }
@@ -57,6 +60,7 @@ impl fmt::Display for LostWhy {
             Self::Loop => "the forwarding tables lead in a circle",
             Self::NotThrough => "the directed route does not lead through a switch",
             Self::BadRoute => "the directed route's header contradicts itself",
+            Self::WrongPKey => "the P_Key is not one of the port's partitions",
             Self::NoReceiver => "nobody takes such a packet there",
         })
     }
@@ -67,7 +71,7 @@ impl fmt::Display for LostWhy {
 pub(crate) enum Lane {
     /// VL15, subnet management: a link that is up, whatever its state (IBA 7.2.7).
     Management,
-    /// Any other: ACTIVE at both ends.
+    /// Any other: from a port that is ACTIVE to one that is, or that is ARMED and becomes ACTIVE by it.
     Data,
 }
 
@@ -94,7 +98,8 @@ impl Network {
         let carried = match packet.mad.class() {
             Class::SUBN_DIRECTED => self.carry_directed(from, packet),
             _ if packet.dlid == PERMISSIVE_LID => Err(Lost { at: from, why: LostWhy::BadRoute }),
-            _ => self.carry_by_tables(from, packet.dlid, packet.lane()),
+            _ if packet.lane() == Lane::Data => self.carry_data(from, packet),
+            _ => self.carry_by_tables(from, packet.dlid),
         };
         carried.inspect_err(|lost| self.count_loss(lost))
     }
@@ -109,11 +114,33 @@ impl Network {
         Ok(way)
     }
 
-    fn carry_by_tables(&mut self, from: PortRef, dlid: u16, lane: Lane) -> Result<Arrival, Lost> {
+    /// A packet of subnet management to a LID.
+    fn carry_by_tables(&mut self, from: PortRef, dlid: u16) -> Result<Arrival, Lost> {
         let (mut at, mut hops) = (from, 0);
         while let Step::Leave(out) = self.step(at, dlid, hops as usize)? {
-            at = self.transmit(out, lane)?;
+            at = self.transmit(out, Lane::Management)?;
             hops += 1;
+        }
+        Ok(Arrival { at, hops })
+    }
+
+    /// Any other packet: it wakes ARMED ports, and belongs to a partition.
+    fn carry_data(&mut self, from: PortRef, packet: &Packet) -> Result<Arrival, Lost> {
+        let (mut at, mut hops) = (from, 0);
+        while let Step::Leave(out) = self.step(at, packet.dlid, hops as usize)? {
+            if !self.lets_pass(out, Passing::Out, packet.p_key) {
+                return Err(self.wrong_p_key(out, Passing::Out));
+            }
+            at = self.transmit(out, Lane::Data)?;
+            self.activate_by_data(at);
+            if !self.lets_pass(at, Passing::In, packet.p_key) {
+                return Err(self.wrong_p_key(at, Passing::In));
+            }
+            hops += 1;
+        }
+        let end = self.end_port(at);
+        if !self.takes(end, packet.p_key) {
+            return Err(self.wrong_p_key(end, Passing::In));
         }
         Ok(Arrival { at, hops })
     }
@@ -130,7 +157,7 @@ impl Network {
         }
         let (mut at, mut hops) = (from, 0);
         if first_lid != PERMISSIVE_LID {
-            let first = self.carry_by_tables(from, packet.dlid, Lane::Management)?;
+            let first = self.carry_by_tables(from, packet.dlid)?;
             if self.device(first.at.node).kind != NodeKind::Switch {
                 return lost(first.at, LostWhy::NotThrough);
             }
@@ -145,7 +172,7 @@ impl Network {
             }
             let end = self.end_port(at);
             (packet.slid, packet.dlid) = (self.lid(end), last_lid);
-            let last = self.carry_by_tables(end, last_lid, Lane::Management)?;
+            let last = self.carry_by_tables(end, last_lid)?;
             (at, hops) = (last.at, hops + last.hops);
         }
         Ok(Arrival { at, hops })
@@ -247,7 +274,7 @@ impl Network {
         let peer = port.peer.filter(|_| port.is_up()).ok_or(lost(LostWhy::LinkDown))?;
         let far = self.port(peer).ok_or(lost(LostWhy::LinkDown))?;
         match lane {
-            Lane::Data if !(port.is_active() && far.is_active()) => Err(lost(LostWhy::NotActive)),
+            Lane::Data if !(port.is_active() && far.takes_data()) => Err(lost(LostWhy::NotActive)),
             _ => Ok(peer),
         }
     }
@@ -260,6 +287,7 @@ impl Network {
             LostWhy::NoEntry | LostWhy::AboveTop | LostWhy::Loop => port.tally.rcv_switch_relay_errors += 1,
             LostWhy::WrongPort => port.tally.rcv_errors += 1,
             LostWhy::NodeRemoved | LostWhy::NoSuchPort | LostWhy::NotThrough | LostWhy::BadRoute | LostWhy::NoReceiver => {}
+            LostWhy::WrongPKey => {} // whose direction counts: see Network::wrong_p_key
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::network::{Network, Tally};
 use crate::packet::{PERMISSIVE_LID, Packet};
 use crate::sma::{self, Effect};
 use crate::timing::{TRAINING, Timing};
-use crate::traps::Trap;
+use crate::traps::{Trap, TrapKind};
 use crate::travel::{Lost, LostWhy};
 use heddle_fabric::{Fabric, Lid, NodeIndex, NodeKind, PortRef};
 use heddle_mad::Time;
@@ -292,7 +292,13 @@ impl World {
                     self.plan(when, Happening::Arrive { at: arrival.at, packet, request });
                 }
             }
-            Err(lost) => self.lose(lost, request),
+            Err(lost) => {
+                if lost.why == LostWhy::WrongPKey {
+                    let violation = TrapKind::Security(self.network.bad_p_key(lost.at, packet));
+                    self.start_trap(self.network.end_port(lost.at), violation);
+                }
+                self.lose(lost, request);
+            }
         }
     }
 

@@ -4,6 +4,7 @@ mod attributes;
 mod devices;
 mod events;
 mod keys;
+mod partitions;
 mod random;
 mod routes;
 mod script;
