@@ -112,14 +112,27 @@ impl World {
         }
     }
 
-    /// The switches at both ends note and report that a port's state changed.
+    /// As [`World::take_down`], by a Set at this end. What a Set does at its own port is no PortStateChange (IBA 14.2.5.4).
+    pub(crate) fn take_down_by_set(&mut self, at: PortRef) {
+        if self.network.lower(at)
+            && let Some(peer) = self.network.port(at).and_then(|port| port.peer)
+        {
+            self.port_changed(peer);
+        }
+    }
+
     fn link_changed(&mut self, at: PortRef) {
         let peer = self.network.port(at).and_then(|port| port.peer);
         for end in [Some(at), peer].into_iter().flatten() {
-            if let Some(switch) = &mut self.network.device_mut(end.node).switch {
-                switch.info.set_port_state_change(true);
-                self.start_trap(PortRef::new(end.node, 0), TrapKind::LinkState);
-            }
+            self.port_changed(end);
+        }
+    }
+
+    /// A switch notes and reports that a port's state changed.
+    fn port_changed(&mut self, at: PortRef) {
+        if let Some(switch) = &mut self.network.device_mut(at.node).switch {
+            switch.info.set_port_state_change(true);
+            self.start_trap(PortRef::new(at.node, 0), TrapKind::LinkState);
         }
     }
 }

@@ -401,7 +401,7 @@ impl World {
             None => {}
             Some(Effect::LinkUp(port)) => self.plan(self.now + TRAINING, Happening::Train(port)),
             Some(Effect::LinkDown(port)) => {
-                self.take_down(port);
+                self.take_down_by_set(port);
                 self.plan(self.now + TRAINING, Happening::Train(port));
             }
             Some(Effect::Trap(from, details)) => self.start_trap(from, details),

@@ -114,6 +114,17 @@ fn the_answer_to_a_set_that_takes_the_link_down_says_so() {
     assert_eq!(info(&emulator, S, 5).physical_state(), Some(PhysicalState::Disabled));
 }
 
+/// IBA 14.2.5.4: PortStateChange is for what the link does by itself, not for what a Set does at its own port.
+#[test]
+fn a_set_is_no_port_state_change_where_it_is_made() {
+    let mut emulator = devices();
+    change_port(&mut emulator, TO_S, 5, |info| info.set_state(PortState::Down));
+    let changed = |emulator: &Emulator| [S, T].map(|node| emulator.world().switch_info(node).unwrap().port_state_change());
+    assert_eq!(changed(&emulator), [false, true]);
+    receive_all(&mut emulator, Duration::from_secs(1));
+    assert_eq!(changed(&emulator), [true, true], "the link came up by itself");
+}
+
 #[test]
 fn tables_have_the_sizes_of_the_devices() {
     let mut emulator = devices();
