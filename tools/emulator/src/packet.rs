@@ -21,14 +21,19 @@ pub struct Packet {
     pub src_qp: u32,
     /// The receiver's queue pair: 0 for subnet management, 1 for all other classes.
     pub dst_qp: u32,
+    /// [`Packet::Q_KEY`], or else queue pair 1 refuses the packet. Means nothing to queue pair 0.
+    pub q_key: u32,
     /// The datagram.
     pub mad: Mad,
 }
 
 impl Packet {
+    /// The Q_Key of queue pair 1, which all of them have (the Linux kernel calls it IB_QP1_QKEY).
+    pub const Q_KEY: u32 = 0x8001_0000;
+
     /// A packet of subnet management, to a LID or (0xffff) by directed route.
     pub fn smp(dlid: u16, mad: Mad) -> Self {
-        Self { slid: 0, dlid, sl: 0, p_key: 0xffff, src_qp: 0, dst_qp: 0, mad }
+        Self { slid: 0, dlid, sl: 0, p_key: 0xffff, src_qp: 0, dst_qp: 0, q_key: Self::Q_KEY, mad }
     }
 
     pub(crate) fn lane(&self) -> Lane {

@@ -1,4 +1,4 @@
-//! Partitions: who may speak with whom (IBA 10.9).
+//! Partitions: who may speak with whom (IBA 10.9). And Q_Keys, whose violations are told in the same way.
 
 use crate::network::Network;
 use crate::packet::Packet;
@@ -63,27 +63,31 @@ impl Network {
         Lost { at, why: LostWhy::WrongPKey }
     }
 
-    /// Trap 257 of an end port, or 259 of a cable port of a switch (IBA 14.2.5.1).
-    pub(crate) fn bad_p_key(&self, at: PortRef, packet: &Packet) -> TrapDetails {
-        let Packet { slid: lid_1, dlid: lid_2, sl, p_key, src_qp: qp_1, dst_qp: qp_2, .. } = *packet;
+    /// Counts a packet that goes no further for its Q_Key.
+    pub(crate) fn wrong_q_key(&mut self, at: PortRef) -> Lost {
+        if let Some(port) = self.port_mut(at) {
+            port.info.set_q_key_violations(port.info.q_key_violations().saturating_add(1));
+        }
+        Lost { at, why: LostWhy::WrongQKey }
+    }
+
+    /// What a lost packet gives cause to tell, if it had a wrong key: trap 257 of an end port, 258, or 259 of a cable port of a switch
+    /// (IBA 14.2.5.1).
+    pub(crate) fn violation(&self, lost: &Lost, packet: &Packet) -> Option<TrapDetails> {
+        let Packet { slid: lid_1, dlid: lid_2, sl, p_key, q_key, src_qp: qp_1, dst_qp: qp_2, .. } = *packet;
         let (gid_1, gid_2) = (Gid::default(), Gid::default()); // there is no GRH
-        if self.end_port(at) == at {
-            return TrapDetails::BadPKey { lid_1, lid_2, key: p_key.into(), sl, qp_1, qp_2, gid_1, gid_2 };
-        }
-        let switch_lid = self.lid(self.end_port(at));
-        TrapDetails::BadPKeyAtSwitch {
-            data_valid: TOLD_BY_SWITCH,
-            lid_1,
-            lid_2,
-            p_key,
-            sl,
-            qp_1,
-            qp_2,
-            gid_1,
-            gid_2,
-            switch_lid,
-            port: at.port,
-        }
+        let at = lost.at;
+        Some(match lost.why {
+            LostWhy::WrongQKey => TrapDetails::BadQKey { lid_1, lid_2, key: q_key, sl, qp_1, qp_2, gid_1, gid_2 },
+            LostWhy::WrongPKey if self.end_port(at) == at => {
+                TrapDetails::BadPKey { lid_1, lid_2, key: p_key.into(), sl, qp_1, qp_2, gid_1, gid_2 }
+            }
+            LostWhy::WrongPKey => {
+                let (data_valid, switch_lid, port) = (TOLD_BY_SWITCH, self.lid(self.end_port(at)), at.port);
+                TrapDetails::BadPKeyAtSwitch { data_valid, lid_1, lid_2, p_key, sl, qp_1, qp_2, gid_1, gid_2, switch_lid, port }
+            }
+            _ => return None,
+        })
     }
 }
 

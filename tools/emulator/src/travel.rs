@@ -43,6 +43,8 @@ pub enum LostWhy {
     BadRoute,
     /// The port, or a switch's port that enforces partitions, has no P_Key that matches the packet's.
     WrongPKey,
+    /// The packet does not have the Q_Key of its queue pair.
+    WrongQKey,
     /// Nobody is there to take the packet.
     NoReceiver,
 }
@@ -61,6 +63,7 @@ impl fmt::Display for LostWhy {
             Self::NotThrough => "the directed route does not lead through a switch",
             Self::BadRoute => "the directed route's header contradicts itself",
             Self::WrongPKey => "the P_Key is not one of the port's partitions",
+            Self::WrongQKey => "the Q_Key is not that of the queue pair",
             Self::NoReceiver => "nobody takes such a packet there",
         })
     }
@@ -141,6 +144,9 @@ impl Network {
         let end = self.end_port(at);
         if !self.takes(end, packet.p_key) {
             return Err(self.wrong_p_key(end, Passing::In));
+        }
+        if packet.dst_qp == 1 && packet.q_key != Packet::Q_KEY {
+            return Err(self.wrong_q_key(end));
         }
         Ok(Arrival { at, hops })
     }
@@ -287,7 +293,7 @@ impl Network {
             LostWhy::NoEntry | LostWhy::AboveTop | LostWhy::Loop => port.tally.rcv_switch_relay_errors += 1,
             LostWhy::WrongPort => port.tally.rcv_errors += 1,
             LostWhy::NodeRemoved | LostWhy::NoSuchPort | LostWhy::NotThrough | LostWhy::BadRoute | LostWhy::NoReceiver => {}
-            LostWhy::WrongPKey => {} // whose direction counts: see Network::wrong_p_key
+            LostWhy::WrongPKey | LostWhy::WrongQKey => {} // counted where they are refused
         }
     }
 }

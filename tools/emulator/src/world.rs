@@ -293,9 +293,8 @@ impl World {
                 }
             }
             Err(lost) => {
-                if lost.why == LostWhy::WrongPKey {
-                    let violation = TrapKind::Security(self.network.bad_p_key(lost.at, packet));
-                    self.start_trap(self.network.end_port(lost.at), violation);
+                if let Some(violation) = self.network.violation(&lost, packet) {
+                    self.start_trap(self.network.end_port(lost.at), TrapKind::Security(violation));
                 }
                 self.lose(lost, request);
             }

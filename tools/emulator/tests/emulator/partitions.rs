@@ -18,10 +18,15 @@ fn up() -> (Emulator, ClientId) {
     (emulator, client)
 }
 
-/// Sends a packet from the client at B to A with a P_Key, and says what the manager at A gets within a second.
+/// Sends a packet from A to the client at B with a P_Key. What that client and the manager at A get within a second.
 fn send_to_b(emulator: &mut Emulator, p_key: u16) -> Vec<Mad> {
+    send_with_keys(emulator, p_key, 0x8001_0000)
+}
+
+fn send_with_keys(emulator: &mut Emulator, p_key: u16, q_key: u32) -> Vec<Mad> {
     let from = emulator.world_mut().attach(at(A, 1), Losses::Silent).unwrap();
-    let packet = Packet { p_key, src_qp: 1, dst_qp: 1, ..Packet::smp(LID_B, Mad::request(CLASS, 1, Method::GET, AttributeId(0x10), 0)) };
+    let packet =
+        Packet { p_key, q_key, src_qp: 1, dst_qp: 1, ..Packet::smp(LID_B, Mad::request(CLASS, 1, Method::GET, AttributeId(0x10), 0)) };
     let world = emulator.world_mut();
     world.send(from, &packet);
     let until = world.now() + Duration::from_secs(1);
@@ -110,6 +115,17 @@ fn a_switch_enforces_where_it_is_told_to() {
         let expected = if node == S { (1, 0) } else { (0, 1) };
         assert_eq!((tally.rcv_constraint_errors, tally.xmit_constraint_errors), expected);
     }
+}
+
+#[test]
+fn a_wrong_q_key_is_refused_counted_and_told() {
+    let (mut emulator, _) = up();
+    let got = send_with_keys(&mut emulator, 0xffff, 0x1234_5678);
+    let (gid_1, gid_2) = (Gid::default(), Gid::default());
+    let expected = TrapDetails::BadQKey { lid_1: LID_A, lid_2: LID_B, key: 0x1234_5678, sl: 0, qp_1: 1, qp_2: 1, gid_1, gid_2 };
+    assert_eq!((notice(&got).kind(), notice(&got).details()), (Some(NoticeType::Security), Some(expected)));
+    let info = emulator.world().port_info(at(B, 1)).unwrap();
+    assert_eq!((info.q_key_violations(), info.p_key_violations()), (1, 0));
 }
 
 /// Subnet management has no partitions.
