@@ -167,7 +167,7 @@ impl Network {
             if self.device(first.at.node).kind != NodeKind::Switch {
                 return lost(first.at, LostWhy::NotThrough);
             }
-            (at, hops) = (self.end_port(first.at), first.hops);
+            (at, hops) = (first.at, first.hops);
         }
         let route = if returning { self.directed_back(at, &mut packet.mad)? } else { self.directed_out(at, &mut packet.mad)? };
         (at, hops) = (route.at, hops + route.hops);

@@ -1,6 +1,7 @@
 //! The emulator, seen from outside.
 
 mod attributes;
+mod clients;
 mod devices;
 mod events;
 mod keys;

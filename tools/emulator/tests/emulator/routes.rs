@@ -111,18 +111,64 @@ fn a_switch_and_the_own_port_answer_by_lid() {
     }
 }
 
-/// DrSLID: by tables to S, from there by directed route to T, and the same way back (IBA 14.2.2.1).
+/// The three ways of IBA 14.2.2 to mix a directed route with forwarding tables, from A: by tables to S and from there on by ports; by
+/// ports to S and on by tables; and tables, ports, tables. `ibportstate` asks for the peer of a port in the first way.
 #[test]
-fn a_directed_route_can_begin_at_a_lid() {
-    let mut emulator = emulator();
-    bring_up(&mut emulator);
-    let mut mad = Mad::directed(&path(&[6]), Method::GET, NodeInfo::ID, 0);
-    mad.set_dr_slid(LID_A);
-    send(&mut emulator, to(LID_S), mad);
-    let answer = receive(&mut emulator).unwrap();
-    assert_eq!(answer.address, to(LID_S));
-    let info: NodeInfo = answer.mad.attribute();
-    assert_eq!((info.node_guid(), info.local_port_num()), (0x70, 8));
+fn a_directed_route_can_begin_and_end_at_a_lid() {
+    struct Mixed {
+        dlid: Option<u16>,
+        ports: &'static [u8],
+        dr_slid: u16,
+        dr_dlid: u16,
+        /// The node that answers, the port by which the request reached it, and the return path.
+        found: (u64, u8),
+        back: &'static [u8],
+    }
+    let ways = [
+        Mixed { dlid: Some(LID_S), ports: &[6], dr_slid: LID_A, dr_dlid: 0xffff, found: (0x70, 8), back: &[8] },
+        Mixed { dlid: Some(LID_S), ports: &[], dr_slid: LID_A, dr_dlid: 0xffff, found: (0x50, 3), back: &[] },
+        Mixed { dlid: None, ports: &[1], dr_slid: 0xffff, dr_dlid: LID_B, found: (0xb0, 1), back: &[3] },
+        Mixed { dlid: None, ports: &[1, 6], dr_slid: 0xffff, dr_dlid: LID_S, found: (0x50, 5), back: &[3, 8] },
+        Mixed { dlid: Some(LID_S), ports: &[6], dr_slid: LID_A, dr_dlid: LID_B, found: (0xb0, 1), back: &[8] },
+    ];
+    for Mixed { dlid, ports, dr_slid, dr_dlid, found, back } in ways {
+        let mut emulator = up();
+        let mut mad = Mad::directed(&path(ports), Method::GET, NodeInfo::ID, 0);
+        mad.set_dr_slid(dr_slid);
+        mad.0[34..36].copy_from_slice(&dr_dlid.to_be_bytes());
+        send(&mut emulator, dlid.map_or(Address::Directed, to), mad);
+        let answer = receive(&mut emulator).unwrap_or_else(|| panic!("{ports:?} {dr_slid:#x} {dr_dlid:#x}"));
+        // It comes from where its last part began.
+        assert_eq!(answer.address, dlid.map_or(Address::Directed, to));
+        let mad = answer.mad;
+        assert_eq!((mad.dr_slid(), mad.dr_dlid(), mad.is_returning()), (dr_slid, dr_dlid, true));
+        assert_eq!((mad.hop_pointer(), usize::from(mad.hop_count())), (0, ports.len()));
+        assert_eq!(&mad.return_path()[1..=back.len()], back);
+        let info: NodeInfo = mad.attribute();
+        assert_eq!((info.node_guid(), info.local_port_num()), found);
+    }
+}
+
+#[test]
+fn parts_by_tables_meet_the_directed_part_at_switches_only() {
+    let sent = |address, ports: &[u8], dr_slid, dr_dlid: u16| {
+        let mut emulator = up();
+        let mut mad = Mad::directed(&path(ports), Method::GET, NodeInfo::ID, 0);
+        mad.set_dr_slid(dr_slid);
+        mad.0[34..36].copy_from_slice(&dr_dlid.to_be_bytes());
+        send(&mut emulator, address, mad);
+        assert_eq!(receive(&mut emulator), None);
+        let lost: Vec<_> = emulator.world().counters().lost.keys().copied().collect();
+        lost
+    };
+    // A host forwards nothing, neither from tables to ports nor from ports to tables.
+    assert_eq!(sent(to(LID_B), &[1], LID_A, 0xffff), [LostWhy::NotThrough]);
+    assert_eq!(sent(Address::Directed, TO_B, 0xffff, LID_A), [LostWhy::NotThrough]);
+    // Who begins with ports goes to no LID, and who begins with tables goes to one.
+    assert_eq!(sent(to(LID_S), &[6], 0xffff, 0xffff), [LostWhy::BadRoute]);
+    assert_eq!(sent(Address::Directed, &[1], LID_A, 0xffff), [LostWhy::BadRoute]);
+    // The way back to a LID that is not the sender's.
+    assert_eq!(sent(to(LID_S), &[6], LID_T, 0xffff), [LostWhy::NoReceiver]);
 }
 
 #[test]
