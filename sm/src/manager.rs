@@ -344,7 +344,7 @@ impl SubnetManager {
 
     fn route(&mut self, snapshot: &Snapshot) -> Option<Arc<Proven>> {
         for &engine in &self.config.engines {
-            let why = match heddle_engines::route(engine, &snapshot.fabric) {
+            let why = match heddle_engines::route(engine, &snapshot.fabric, &ONE_LANE) {
                 Ok(tables) => match heddle_verify::prove(Arc::clone(&snapshot.fabric), tables) {
                     Ok(proven) => return Some(Arc::new(proven)),
                     Err(report) => format!("its tables are not proven\n{}", report.verdicts()),
@@ -420,3 +420,6 @@ impl Managed {
 fn found(survey: &Survey, snapshot: &Snapshot) -> Found {
     Found { fabric: Arc::clone(&snapshot.fabric), findings: survey.findings.clone(), new_lids: snapshot.new_lids, local: snapshot.local }
 }
+
+/// SL2VL tables are not programmed, and nobody tells hosts the SLs of their routes: engines that need more than one VL refuse.
+const ONE_LANE: heddle_engines::Options = heddle_engines::Options { max_vls: 1 };

@@ -99,11 +99,14 @@ impl Stock {
 /// # Panics
 /// When it is missing, finds an error or a credit loop, or comes to no verdict.
 pub fn ibdmchk(folder: &Path) -> u64 {
-    let output = Command::new("ibdmchk")
-        .args(["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs"])
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output();
+    let mut command = Command::new("ibdmchk");
+    command.args(["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs"]);
+    for (option, file) in [("-c", "opensm-path-sl.dump"), ("-d", "opensm-sl2vl.dump")] {
+        if folder.join(file).exists() {
+            command.args([option, file]);
+        }
+    }
+    let output = command.current_dir(folder).stdin(Stdio::null()).output();
     let output = output.unwrap_or_else(|error| panic!("cannot start ibdmchk: {error}; install it with `apt-get install ibutils`"));
     // Its exit status says nothing: ibdmchk 1.5.7 crashes when it has said everything.
     let said = String::from_utf8_lossy(&output.stdout);

@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "criterion's macros")]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use heddle_engines::{Engine, route};
+use heddle_engines::{Engine, Options, route};
 
 fn trees(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("route");
@@ -13,11 +13,11 @@ fn trees(criterion: &mut Criterion) {
         let fabric = builder.build();
         for engine in Engine::ALL {
             group.bench_with_input(BenchmarkId::new(engine.name(), format!("clos3:{k}")), &fabric, |bencher, fabric| {
-                bencher.iter(|| route(engine, fabric).unwrap());
+                bencher.iter(|| route(engine, fabric, &Options::default()).unwrap());
             });
             group.bench_with_input(BenchmarkId::new(format!("{engine} and verify"), format!("clos3:{k}")), &fabric, |bencher, fabric| {
                 bencher.iter(|| {
-                    let tables = route(engine, fabric).unwrap();
+                    let tables = route(engine, fabric, &Options::default()).unwrap();
                     assert!(heddle_verify::verify(fabric, &tables).connected());
                     tables
                 });

@@ -8,7 +8,7 @@
 //! choice among equal ports, is made for each LID. Ways are found for 64 destination switches at once, one bit each.
 //!
 //! ```
-//! use heddle_engines::{Engine, route};
+//! use heddle_engines::{Engine, Options, route};
 //! use heddle_fabric::{FabricBuilder, Guid, Link, NodeKind, NodeSpec, PortRef};
 //!
 //! // Two leaves with a host each, joined by two spines.
@@ -26,7 +26,7 @@
 //! builder.assign_lids().unwrap();
 //! let fabric = builder.build();
 //!
-//! let tables = route("up-down".parse::<Engine>().unwrap(), &fabric).unwrap();
+//! let tables = route("up-down".parse::<Engine>().unwrap(), &fabric, &Options::default()).unwrap();
 //! let host = fabric.end_ports().iter().find(|end| end.at.node == hosts[1]).unwrap();
 //! assert_eq!(tables.port(host.switch, host.lid), 1);
 //! assert!(matches!(tables.port(fabric.switch_index(leaves[0]).unwrap(), host.lid), 2 | 3));
@@ -36,17 +36,19 @@
 mod digits;
 mod gaps;
 mod graph;
+mod layers;
 mod min_hop;
 mod order;
 mod refusal;
 mod slots;
 mod spread;
+mod sssp;
 mod up_down;
 
 pub use refusal::Refusal;
 
 use graph::Graph;
-use heddle_fabric::{Fabric, SwitchIndex, Tables};
+use heddle_fabric::{Fabric, Lanes, Levels, SwitchIndex, Tables};
 use order::Order;
 use std::fmt;
 use std::str::FromStr;
@@ -73,6 +75,10 @@ pub enum Engine {
     /// A switch that can descend to the destination does so if a route comes down to it. Others take the shorter of the ways up and
     /// down. Among ways of equal length, cables are taken in turn by the destination's number.
     UpDown,
+    /// Every route is a shortest one, over the cables that the fewest routes use; nothing is promised about deadlock.
+    Sssp,
+    /// The routes of [`Engine::Sssp`], on as many virtual lanes as they need to be free of deadlock: the service level says which.
+    Dfsssp,
 }
 
 /// What one must know to choose an engine.
@@ -88,15 +94,31 @@ pub struct Description {
     pub cost: &'static str,
 }
 
+/// What the user decides about routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The virtual lanes that an engine may use, 1 to 15.
+    pub max_vls: u8,
+}
+
+impl Default for Options {
+    /// 8 VLs, which is what most switches have.
+    fn default() -> Self {
+        Self { max_vls: 8 }
+    }
+}
+
 impl Engine {
     /// All engines.
-    pub const ALL: [Self; 2] = [Self::MinHop, Self::UpDown];
+    pub const ALL: [Self; 4] = [Self::MinHop, Self::UpDown, Self::Sssp, Self::Dfsssp];
 
     /// The name by which it is chosen.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MinHop => "min-hop",
             Self::UpDown => "up-down",
+            Self::Sssp => "sssp",
+            Self::Dfsssp => "dfsssp",
         }
     }
 
@@ -115,6 +137,18 @@ impl Engine {
                              longer ones and crowded cables near the top elsewhere",
                 virtual_lanes: 1,
                 cost: "O(cables x switches x diameter / 64 + switches x LIDs)",
+            },
+            Self::Sssp => Description {
+                needs: "a connected fabric of any shape",
+                guarantees: "shortest routes, evenly spread; deadlock is possible on shapes with rings",
+                virtual_lanes: 1,
+                cost: "O(cables x LIDs)",
+            },
+            Self::Dfsssp => Description {
+                needs: "a connected fabric of any shape; switches with as many VLs as it finds to be needed",
+                guarantees: "shortest routes, evenly spread; no deadlock",
+                virtual_lanes: 8,
+                cost: "O(cables x LIDs + routes)",
             },
         }
     }
@@ -146,8 +180,9 @@ impl FromStr for Engine {
 /// without entries.
 ///
 /// # Errors
-/// A [`Refusal`] if the switches are in parts without a cable between them, or hosts are cabled to hosts beside the rest.
-pub fn route(engine: Engine, fabric: &Fabric) -> Result<Tables, Refusal> {
+/// A [`Refusal`] if the switches are in parts without a cable between them, if hosts are cabled to hosts beside the rest, or if the routes
+/// need more VLs than `options` allow.
+pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Tables, Refusal> {
     let mut tables = Tables::new(fabric, engine.name());
     let graph = Graph::new(fabric);
     if let Some(refusal) = refusal::if_disconnected(engine, fabric, &graph) {
@@ -158,6 +193,17 @@ pub fn route(engine: Engine, fabric: &Fabric) -> Result<Tables, Refusal> {
     }
     let order = Order::new(fabric, &graph);
     match engine {
+        Engine::Sssp => sssp::fill(&mut tables, fabric, &graph, &order),
+        Engine::Dfsssp => {
+            sssp::fill(&mut tables, fabric, &graph, &order);
+            let (levels, count) = layers::assign(fabric, &tables);
+            if count > usize::from(options.max_vls.min(heddle_fabric::DROP_VL)) {
+                return Err(refusal::too_many_lanes(engine, fabric, &levels, count, options.max_vls));
+            }
+            if count > 1 {
+                tables.set_lanes(Some(Lanes::uniform(Levels::ByPair(levels), Lanes::IDENTITY)));
+            }
+        }
         Engine::MinHop => spread::fill(&mut tables, fabric, &graph, &order, |targets, ways| min_hop::ways(&graph, targets, ways)),
         Engine::UpDown => {
             let directions = up_down::Directions::new(&graph, &order);

@@ -50,6 +50,19 @@ fn name(fabric: &Fabric, node: NodeIndex) -> String {
     format!("\"{}\" ({})", node.description, node.guid)
 }
 
+/// The refusal of routes that need more virtual lanes than there may be.
+pub(crate) fn too_many_lanes(engine: Engine, fabric: &Fabric, levels: &[u8], needed: usize, allowed: u8) -> Refusal {
+    let row_len = levels.len() / fabric.switch_count().max(1);
+    let beyond = |row: &[u8]| row.iter().any(|&level| level != crate::layers::NO_LEVEL && level >= allowed);
+    let rows = levels.chunks(row_len.max(1)).zip(fabric.switches());
+    let culprits = rows.filter(|(row, _)| beyond(row)).map(|(_, &node)| node).collect();
+    let reason = format!(
+        "free of deadlock its routes need {needed} virtual lanes, but {allowed} are allowed; the routes that find no room begin at these switches"
+    );
+    let remedy = format!("Allow {needed} (--max-vls {needed}) if the switches have them, or use up-down, which needs one.");
+    Refusal { engine, reason, culprits, remedy }
+}
+
 /// The refusal of a fabric that is in more than one part.
 pub(crate) fn if_disconnected(engine: Engine, fabric: &Fabric, graph: &Graph) -> Option<Refusal> {
     if_hosts_are_apart(engine, fabric).or_else(|| if_switches_are_apart(engine, fabric, graph))

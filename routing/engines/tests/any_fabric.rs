@@ -2,17 +2,17 @@
 
 mod support;
 
-use heddle_engines::{Engine, route};
+use heddle_engines::{Engine, Options, route};
 use heddle_fabric::{Fabric, FabricBuilder, Guid, Link, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex};
 use proptest::prelude::*;
 use support::*;
 
 /// Checks all that the engines promise.
 fn assert_promises(fabric: &Fabric) {
-    let up_down = route(Engine::UpDown, fabric).unwrap();
+    let up_down = route(Engine::UpDown, fabric, &Options::default()).unwrap();
     judge(fabric, &up_down);
     assert!(acyclic(fabric, &up_down, Traffic::All));
-    let min_hop = route(Engine::MinHop, fabric).unwrap();
+    let min_hop = route(Engine::MinHop, fabric, &Options::default()).unwrap();
     let verdict = judge(fabric, &min_hop);
     for (switch, hops) in verdict.hops.iter().enumerate() {
         let shortest = shortest(fabric, SwitchIndex(switch as u32));
@@ -65,7 +65,7 @@ proptest! {
         for engine in Engine::ALL {
             let tables = [1, 2, 5].map(|threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| route(engine, &fabric).unwrap())
+                pool.install(|| route(engine, &fabric, &Options::default()).unwrap())
             });
             prop_assert!(tables[0] == tables[1] && tables[1] == tables[2]);
         }
@@ -75,7 +75,7 @@ proptest! {
     fn the_order_of_the_nodes_decides_nothing(fabric in random_fabric(), seed in any::<u32>()) {
         let (other, moved) = shuffled(&fabric, u64::from(seed));
         for engine in Engine::ALL {
-            let (tables, others) = (route(engine, &fabric).unwrap(), route(engine, &other).unwrap());
+            let (tables, others) = (route(engine, &fabric, &Options::default()).unwrap(), route(engine, &other, &Options::default()).unwrap());
             for (number, node) in fabric.switches().iter().enumerate() {
                 let switch = other.switch_index(moved[node.index()]).unwrap();
                 prop_assert_eq!(tables.row(SwitchIndex(number as u32)), others.row(switch));
@@ -129,7 +129,7 @@ fn the_lids_of_a_range_take_different_ways() {
     }
     let fabric = site.build();
     for engine in Engine::ALL {
-        let tables = route(engine, &fabric).unwrap();
+        let tables = route(engine, &fabric, &Options::default()).unwrap();
         judge(&fabric, &tables);
         for end in fabric.end_ports().iter().filter(|end| end.is_host()) {
             for leaf in (0..4).map(SwitchIndex).filter(|&leaf| leaf != end.switch) {
@@ -174,7 +174,7 @@ fn fabrics_without_anything_to_route_get_empty_tables() {
     let mut no_lids = clos2(2, 1, 1, 1).builder;
     for engine in Engine::ALL {
         for builder in [FabricBuilder::new(), lone_host.clone(), no_lids.clone()] {
-            assert_eq!(route(engine, &builder.build()).unwrap().row_len(), 0);
+            assert_eq!(route(engine, &builder.build(), &Options::default()).unwrap().row_len(), 0);
         }
     }
     // Hosts alone have LIDs: switches are then no destinations.
@@ -205,7 +205,7 @@ fn a_fabric_in_two_parts_is_refused_and_both_parts_are_named() {
     site.host(lone);
     let fabric = site.build();
     for engine in Engine::ALL {
-        let refusal = route(engine, &fabric).unwrap_err();
+        let refusal = route(engine, &fabric, &Options::default()).unwrap_err();
         assert_eq!((refusal.engine, &refusal.culprits[..]), (engine, &[lone][..]));
         let text = refusal.display(&fabric).to_string();
         for part in ["2 parts", "5 + 1 switches", "\"switch 1\" (0x0000000000000001)", "\"lone switch\" (0x0000000000000abc)"] {
@@ -225,7 +225,7 @@ fn a_refusal_names_a_switch_of_each_part_and_is_short() {
     }
     builder.assign_lids().unwrap();
     let fabric = builder.build();
-    let refusal = route(Engine::UpDown, &fabric).unwrap_err();
+    let refusal = route(Engine::UpDown, &fabric, &Options::default()).unwrap_err();
     assert_eq!(refusal.culprits[..3], [2, 4, 5].map(NodeIndex));
     assert_eq!(refusal.culprits.len(), 38);
     let text = refusal.display(&fabric).to_string();
@@ -238,7 +238,7 @@ fn engines_are_known_by_name() {
         assert_eq!(engine.name().parse(), Ok(engine));
     }
     let error = "minhop".parse::<Engine>().unwrap_err().to_string();
-    assert_eq!(error, "there is no engine \"minhop\"; there are: min-hop, up-down");
+    assert_eq!(error, "there is no engine \"minhop\"; there are: min-hop, up-down, sssp, dfsssp");
 }
 
 #[test]
@@ -256,9 +256,9 @@ fn hosts_cabled_to_each_other_are_a_part_of_their_own() {
         builder.build()
     };
     for engine in Engine::ALL {
-        assert!(route(engine, &fabric(1, false)).is_ok(), "two hosts alone are a whole fabric");
-        assert!(route(engine, &fabric(0, true)).is_ok());
-        assert_eq!(route(engine, &fabric(1, true)).unwrap_err().culprits, [0, 1].map(NodeIndex));
-        assert_eq!(route(engine, &fabric(2, false)).unwrap_err().culprits, [0, 1, 2, 3].map(NodeIndex));
+        assert!(route(engine, &fabric(1, false), &Options::default()).is_ok(), "two hosts alone are a whole fabric");
+        assert!(route(engine, &fabric(0, true), &Options::default()).is_ok());
+        assert_eq!(route(engine, &fabric(1, true), &Options::default()).unwrap_err().culprits, [0, 1].map(NodeIndex));
+        assert_eq!(route(engine, &fabric(2, false), &Options::default()).unwrap_err().culprits, [0, 1, 2, 3].map(NodeIndex));
     }
 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use heddle_engines::{Engine, roots, route};
+use heddle_engines::{Engine, Options, roots, route};
 use heddle_fabric::{Fabric, SwitchIndex};
 use heddle_verify::{Effort, patterns};
 use support::*;
@@ -14,14 +14,14 @@ fn in_order(number: usize) -> u64 {
 /// Up-down: all pairs routed, no cycle over all sources, and so many roots.
 fn assert_sound(fabric: &Fabric, expected_roots: usize) {
     assert_eq!(roots(fabric).len(), expected_roots);
-    let tables = route(Engine::UpDown, fabric).unwrap();
+    let tables = route(Engine::UpDown, fabric, &Options::default()).unwrap();
     judge(fabric, &tables);
     assert!(acyclic(fabric, &tables, Traffic::All));
 }
 
 /// The share of host-to-host leaf pairs whose route is longer than the shortest.
 fn detours(fabric: &Fabric, engine: Engine) -> f64 {
-    let tables = route(engine, fabric).unwrap();
+    let tables = route(engine, fabric, &Options::default()).unwrap();
     let verdict = judge(fabric, &tables);
     let hosts: Vec<_> = fabric.end_ports().iter().enumerate().filter(|(_, end)| end.is_host()).collect();
     let mut leaves: Vec<_> = hosts.iter().map(|(_, end)| end.switch).collect();
@@ -92,7 +92,7 @@ fn healthy_trees_are_balanced_and_have_shortest_routes_only() {
             (1.03, clos3(16, 16, in_order).build()),
             (1.03, clos3(16, 16, permuted).build()),
         ] {
-            let tables = route(engine, &fabric).unwrap();
+            let tables = route(engine, &fabric, &Options::default()).unwrap();
             let imbalance = imbalance(&fabric, &tables);
             assert!(imbalance <= limit, "{engine}: {imbalance} on {} switches", fabric.switch_count());
             assert_eq!(detours(&fabric, engine), 0.0);
@@ -122,7 +122,7 @@ fn cores_with_several_cables_to_a_pod_are_balanced_too() {
     assert_sound(&fabric, 16);
     // Each cable of a leaf should carry 256 - 8 routes each way, and each of a core 256 - 64: 248 over the mean of 220 is 1.127.
     for engine in Engine::ALL {
-        let imbalance = imbalance(&fabric, &route(engine, &fabric).unwrap());
+        let imbalance = imbalance(&fabric, &route(engine, &fabric, &Options::default()).unwrap());
         assert!(imbalance < 1.128, "{engine}: {imbalance}");
         assert_eq!(detours(&fabric, engine), 0.0);
     }
@@ -137,7 +137,7 @@ fn degraded_trees_keep_nearly_all_shortest_routes() {
                 let fabric = degrade(&healthy, per_mille, seed);
                 let share = detours(&fabric, Engine::UpDown);
                 assert!(share <= longer, "{share} of the routes are longer ({per_mille} per mille, seed {seed})");
-                let tables = route(Engine::UpDown, &fabric).unwrap();
+                let tables = route(Engine::UpDown, &fabric, &Options::default()).unwrap();
                 assert!(acyclic(&fabric, &tables, Traffic::All));
                 // A destination that lost its cable shares another one's; a few such may meet.
                 let imbalance = imbalance(&fabric, &tables);
@@ -161,7 +161,7 @@ fn hosts_of_healthy_trees_share_links_as_with_opensms_ftree() {
     for (k, bisection, permutation) in [(16, 0.703, 0.532), (24, 0.685, 0.512)] {
         let fabric = clos3(k, k, in_order).build();
         for engine in Engine::ALL {
-            let found = patterns(&fabric, &route(engine, &fabric).unwrap(), effort).unwrap();
+            let found = patterns(&fabric, &route(engine, &fabric, &Options::default()).unwrap(), effort).unwrap();
             assert!((found.bisection - bisection).abs() < 0.005, "{engine}, k = {k}: {found:?}");
             assert!((found.permutation - permutation).abs() < 0.005, "{engine}, k = {k}: {found:?}");
             assert_eq!((found.shift, found.shift_contention), (1.0, 1), "{engine}, k = {k}");
@@ -174,12 +174,12 @@ fn hosts_of_healthy_trees_share_links_as_with_opensms_ftree() {
 fn lost_links_cost_no_more_than_their_share() {
     let effort = Effort { bisections: 200, permutations: 0, shifts: 200 };
     let healthy = clos3(24, 24, in_order).build();
-    let whole = patterns(&healthy, &route(Engine::UpDown, &healthy).unwrap(), effort).unwrap();
+    let whole = patterns(&healthy, &route(Engine::UpDown, &healthy, &Options::default()).unwrap(), effort).unwrap();
     for seed in 1..4 {
         let fabric = degrade(&healthy, 10, seed); // one link in a hundred
-        let found = patterns(&fabric, &route(Engine::UpDown, &fabric).unwrap(), effort).unwrap();
+        let found = patterns(&fabric, &route(Engine::UpDown, &fabric, &Options::default()).unwrap(), effort).unwrap();
         assert!(found.bisection > whole.bisection * 0.97, "seed {seed}: {found:?} of {whole:?}");
         assert!(found.shift > 0.94, "seed {seed}: {found:?}");
-        assert!(imbalance(&fabric, &route(Engine::UpDown, &fabric).unwrap()) < 2.5, "seed {seed}");
+        assert!(imbalance(&fabric, &route(Engine::UpDown, &fabric, &Options::default()).unwrap()) < 2.5, "seed {seed}");
     }
 }

@@ -1,4 +1,4 @@
-use crate::{Fabric, Lid, SwitchIndex};
+use crate::{Fabric, Lanes, Lid, SwitchIndex};
 
 /// A forwarding-table entry that drops the packet.
 pub const NO_PORT: u8 = 0xff;
@@ -12,6 +12,7 @@ pub struct Tables {
     engine: String,
     row: usize,
     lft: Vec<u8>,
+    lanes: Option<Lanes>,
 }
 
 impl Tables {
@@ -21,12 +22,22 @@ impl Tables {
     /// Tables for `fabric` that drop everything, to be filled by `engine`.
     pub fn new(fabric: &Fabric, engine: impl Into<String>) -> Self {
         let row = fabric.top_lid().map_or(0, |lid| (lid.index() + 1).next_multiple_of(Self::BLOCK));
-        Self { engine: engine.into(), row, lft: vec![NO_PORT; row * fabric.switch_count()] }
+        Self { engine: engine.into(), row, lft: vec![NO_PORT; row * fabric.switch_count()], lanes: None }
     }
 
     /// Who made these tables: an engine's name, or where they were read from.
     pub fn engine(&self) -> &str {
         &self.engine
+    }
+
+    /// The SLs and VLs that the routes need; `None` where any will do, as the routes are free of deadlock on one VL.
+    pub const fn lanes(&self) -> Option<&Lanes> {
+        self.lanes.as_ref()
+    }
+
+    /// Sets the SLs and VLs.
+    pub fn set_lanes(&mut self, lanes: Option<Lanes>) {
+        self.lanes = lanes;
     }
 
     /// The length of a row: a multiple of [`Tables::BLOCK`]; 0 in a fabric without LIDs.

@@ -1,10 +1,12 @@
 use crate::traffic;
-use heddle_fabric::{EndPort, Fabric, Lid, SwitchIndex, Tables};
+use heddle_fabric::{EndPort, Fabric, Lanes, Lid, SwitchIndex, Tables};
 
 /// Proof that tables are free of deadlock: a rank for each channel, such that every dependency goes up in rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// By [`Fabric::channel`].
+    /// How many virtual lanes it tells apart. With 1, the channels themselves are ranked, which holds for whatever SLs and VLs.
+    pub vls: u8,
+    /// By [`Fabric::channel`] and VL: channel * `vls` + VL.
     pub ranks: Vec<u32>,
     /// Whether it holds for packets from switches to switches too, and not only for traffic that has a host at one end.
     pub covers_switch_to_switch: bool,
@@ -14,13 +16,18 @@ pub struct Certificate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// It is for another fabric.
-    #[error("the certificate has {ranks} ranks, but the fabric has {channels} channels")]
+    #[error("the certificate has {ranks} ranks for {vls} VLs, but the fabric has {channels} channels")]
     Size {
         /// The ranks there are.
         ranks: usize,
+        /// The VLs that it tells apart.
+        vls: u8,
         /// The channels there are.
         channels: usize,
     },
+    /// It tells VLs apart, but the tables do not say which SLs their routes have, or use VLs that it does not know.
+    #[error("the certificate is for {0} VLs, which is not what the tables use")]
+    Lanes(u8),
     /// A dependency does not go up in rank.
     #[error(
         "packets to LID {lid} go from port {} of switch {} on to port {} of switch {}, which has no higher rank",
@@ -42,9 +49,14 @@ pub enum Violation {
 /// # Errors
 /// [`Violation`], one of them.
 pub fn check_certificate(fabric: &Fabric, tables: &Tables, certificate: &Certificate) -> Result<(), Violation> {
-    let (ranks, channels) = (certificate.ranks.len(), fabric.channel_count());
-    if ranks != channels {
-        return Err(Violation::Size { ranks, channels });
+    let (ranks, vls, channels) = (certificate.ranks.len(), certificate.vls, fabric.channel_count());
+    if ranks != channels * usize::from(vls) {
+        return Err(Violation::Size { ranks, vls, channels });
+    }
+    if vls != 1 {
+        let lanes =
+            tables.lanes().filter(|lanes| lanes.vls() <= vls && !certificate.covers_switch_to_switch).ok_or(Violation::Lanes(vls))?;
+        return check_lanes(fabric, tables, certificate, lanes);
     }
     let lids_that = |everywhere: bool| -> Vec<Lid> {
         let counts = |end: &&EndPort| (certificate.covers_switch_to_switch || traffic::counts_from_everywhere(end)) == everywhere;
@@ -65,6 +77,39 @@ pub fn check_certificate(fabric: &Fabric, tables: &Tables, certificate: &Certifi
             // Ranks go up with each step, so this ends.
             while let Some(switch) = at {
                 at = step(fabric, tables, certificate, lid, switch)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Follows every route from every port of a host with every SL that it may have, and to hosts from switches too.
+fn check_lanes(fabric: &Fabric, tables: &Tables, certificate: &Certificate, lanes: &Lanes) -> Result<(), Violation> {
+    let rank = |channel: usize, vl: u8| certificate.ranks[channel * usize::from(certificate.vls) + usize::from(vl)];
+    let own = (0..fabric.switch_count() as u32).map(|switch| (SwitchIndex(switch), 0));
+    let hosts = fabric.end_ports().iter().filter(|end| end.is_host()).map(|end| (end.switch, end.switch_port));
+    for (source, first) in own.chain(hosts) {
+        for end in fabric.end_ports().iter().filter(|end| first != 0 || traffic::counts_from_everywhere(end)) {
+            for lid in end.lids() {
+                let levels = lanes.levels_of(tables.row_len(), source, lid);
+                for sl in (0..16).filter(|sl| levels >> sl & 1 == 1) {
+                    let mut at = (source, first);
+                    let mut before: Option<((SwitchIndex, u8), usize, u8)> = None;
+                    // Ranks go up with each step, so this ends.
+                    loop {
+                        let to = (at.0, tables.port(at.0, lid));
+                        let vl = lanes.row(at.0, at.1, to.1)[sl];
+                        let Some((channel, _)) = channel(fabric, to).filter(|_| vl < certificate.vls) else { break };
+                        if let Some((from, passed, vl_before)) = before
+                            && rank(passed, vl_before) >= rank(channel, vl)
+                        {
+                            return Err(Violation::NotRising { lid, from, to });
+                        }
+                        before = Some((to, channel, vl));
+                        let Some(next) = fabric.channel_peer(channel) else { break };
+                        at = next;
+                    }
+                }
             }
         }
     }

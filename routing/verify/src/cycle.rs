@@ -1,24 +1,8 @@
-//! Graph work on sets of dependencies: ranks if there is no cycle, a short cycle if there is one.
+//! Graph work on sets of dependencies: ranks if there is no cycle, a short cycle if there is one. A channel is here one VL of a channel.
 
 use crate::dependencies::Set;
-use crate::net::{NOWHERE, Net};
+use crate::net::Net;
 use std::collections::VecDeque;
-
-/// The channels that depend on `channel`.
-pub(crate) fn successors<'a>(net: &'a Net<'_>, set: &'a Set, channel: usize) -> impl Iterator<Item = usize> + 'a {
-    let hop = net.hop(channel);
-    let first = if hop.peer == NOWHERE { 0 } else { net.first_channel(hop.peer) + 1 };
-    let words = &set[hop.set as usize..(hop.set + hop.words) as usize];
-    words.iter().zip((first..).step_by(64)).flat_map(|(&word, first)| ones(word).map(move |bit| first + bit))
-}
-
-fn ones(mut word: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = word.trailing_zeros() as usize;
-        word &= word.checked_sub(1)?;
-        Some(bit)
-    })
-}
 
 /// For each channel the length of the longest chain of dependencies that ends there; `None` if there is a cycle (A. B. Kahn, CACM 1962).
 /// `O(channels + dependencies)`.
@@ -29,14 +13,14 @@ pub(crate) fn ranks(net: &Net<'_>, set: &Set) -> Option<Vec<u32>> {
 
 /// The ranks of all channels that depend on no cycle; and for each channel how many of its predecessors have none.
 fn peel(net: &Net<'_>, set: &Set) -> (Vec<u32>, Vec<u32>) {
-    let mut waits = vec![0u32; net.channels()];
-    for channel in 0..net.channels() {
-        successors(net, set, channel).for_each(|next| waits[next] += 1);
+    let mut waits = vec![0u32; set.nodes(net)];
+    for channel in 0..set.nodes(net) {
+        set.successors(net, channel).for_each(|next| waits[next] += 1);
     }
-    let mut ranks = vec![0u32; net.channels()];
-    let mut ready: Vec<usize> = (0..net.channels()).filter(|&channel| waits[channel] == 0).collect();
+    let mut ranks = vec![0u32; set.nodes(net)];
+    let mut ready: Vec<usize> = (0..set.nodes(net)).filter(|&channel| waits[channel] == 0).collect();
     while let Some(channel) = ready.pop() {
-        for next in successors(net, set, channel) {
+        for next in set.successors(net, channel) {
             ranks[next] = ranks[next].max(ranks[channel] + 1);
             waits[next] -= 1;
             if waits[next] == 0 {
@@ -51,14 +35,14 @@ fn peel(net: &Net<'_>, set: &Set) -> (Vec<u32>, Vec<u32>) {
 pub(crate) fn short_cycle(net: &Net<'_>, set: &Set) -> Vec<usize> {
     const STARTS: usize = 16;
     let (_, waits) = peel(net, set);
-    let stuck: Vec<usize> = (0..net.channels()).filter(|&channel| waits[channel] > 0).collect();
+    let stuck: Vec<usize> = (0..set.nodes(net)).filter(|&channel| waits[channel] > 0).collect();
     // Each channel that is stuck waits for one that is, so going back ends in a cycle.
-    let mut before = vec![usize::MAX; net.channels()];
+    let mut before = vec![usize::MAX; set.nodes(net)];
     for &channel in &stuck {
-        successors(net, set, channel).for_each(|next| before[next] = channel);
+        set.successors(net, channel).for_each(|next| before[next] = channel);
     }
     let Some(&start) = stuck.first() else { return Vec::new() };
-    let mut seen = vec![false; net.channels()];
+    let mut seen = vec![false; set.nodes(net)];
     let mut at = start;
     while !std::mem::replace(&mut seen[at], true) {
         at = before[at];
@@ -84,10 +68,10 @@ pub(crate) fn short_cycle(net: &Net<'_>, set: &Set) -> Vec<usize> {
 
 /// The shortest cycle through a channel, if it is shorter than `limit`.
 fn shortest_through(net: &Net<'_>, set: &Set, start: usize, limit: usize) -> Option<Vec<usize>> {
-    let mut before = vec![usize::MAX; net.channels()];
+    let mut before = vec![usize::MAX; set.nodes(net)];
     let mut queue = VecDeque::from([(start, 1)]);
     while let Some((channel, length)) = queue.pop_front().filter(|&(_, length)| length < limit) {
-        for next in successors(net, set, channel) {
+        for next in set.successors(net, channel) {
             if next == start {
                 let mut cycle = vec![channel];
                 while cycle[cycle.len() - 1] != start {

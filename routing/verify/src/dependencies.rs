@@ -5,8 +5,13 @@ use heddle_fabric::Tables;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// The successors of each channel: for each, a bit for each port of exit of the switch at its end, port 1 first ([`crate::net::Hop`]).
-pub(crate) type Set = Vec<u64>;
+/// The successors of each channel, or of each VL of each channel (number: channel * VLs + VL): for each, a row of bits for each VL, with a
+/// bit for each port of exit of the switch at its end, port 1 first ([`crate::net::Hop`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Set {
+    pub(crate) vls: usize,
+    pub(crate) words: Vec<u64>,
+}
 
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -22,8 +27,8 @@ pub(crate) struct Found {
 
 /// `O(switches * LIDs)`. Threads share the sets: nearly all bits are set early on, so that nearly all accesses are reads.
 pub(crate) fn collect(net: &Net<'_>, tables: &Tables) -> Found {
-    let counted = SharedSet::new(net.set_words);
-    let other = SharedSet::new(net.set_words);
+    let counted = SharedSet::new(net, 1);
+    let other = SharedSet::new(net, 1);
     let sound = AtomicBool::new(true);
     let unowned_entries = AtomicU64::new(0);
     let scratch = || (Block::default(), Vec::new(), Vec::new());
@@ -51,7 +56,7 @@ pub(crate) fn collect(net: &Net<'_>, tables: &Tables) -> Found {
     });
     let counted = counted.finish(net);
     let mut all = other.finish(net);
-    all.iter_mut().zip(&counted).for_each(|(all, counted)| *all |= counted);
+    all.words.iter_mut().zip(&counted.words).for_each(|(all, counted)| *all |= counted);
     Found { counted, all, unowned_entries: unowned_entries.into_inner(), sound: sound.into_inner() }
 }
 
@@ -91,28 +96,44 @@ fn unowned(net: &Net<'_>, block: &Block, number: usize) -> u64 {
     if free.contains(&true) { (0..net.switches() as u32).map(|switch| used(block.row(switch)) as u64).sum() } else { 0 }
 }
 
-struct SharedSet(Vec<AtomicU64>);
+pub(crate) struct SharedSet {
+    vls: usize,
+    words: Vec<AtomicU64>,
+}
 
 impl SharedSet {
-    fn new(words: usize) -> Self {
-        Self((0..words).map(|_| AtomicU64::new(0)).collect())
+    pub(crate) fn new(net: &Net<'_>, vls: usize) -> Self {
+        Self { vls, words: (0..net.set_words * vls * vls).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// Notes that packets that came by `hop` leave by `port`, if the switch there has that port.
+    /// Notes that packets that came by `hop` leave by `port`, if the switch there has that port; for sets of one VL.
     #[inline]
     fn insert(&self, hop: Hop, port: u8) {
         let bit = u32::from(port.wrapping_sub(1));
         if bit / 64 < hop.words {
-            let (word, bit) = (&self.0[(hop.set + bit / 64) as usize], 1 << (bit % 64));
-            if word.load(Relaxed) & bit == 0 {
-                word.fetch_or(bit, Relaxed);
-            }
+            self.mark((hop.set + bit / 64) as usize, bit);
+        }
+    }
+
+    /// Notes that packets that came by `hop` on a VL leave by `port` on another, if the switch there has that port.
+    pub(crate) fn insert_lane(&self, hop: Hop, vl: usize, port: u8, to: usize) {
+        let bit = u32::from(port.wrapping_sub(1));
+        if bit / 64 < hop.words {
+            self.mark(row(hop, self.vls, vl, to) + bit as usize / 64, bit);
+        }
+    }
+
+    #[inline]
+    fn mark(&self, word: usize, bit: u32) {
+        let (word, bit) = (&self.words[word], 1 << (bit % 64));
+        if word.load(Relaxed) & bit == 0 {
+            word.fetch_or(bit, Relaxed);
         }
     }
 
     /// Without what leads to no other switch.
-    fn finish(self, net: &Net<'_>) -> Set {
-        let mut set: Set = self.0.into_iter().map(AtomicU64::into_inner).collect();
+    pub(crate) fn finish(self, net: &Net<'_>) -> Set {
+        let mut set = Set { vls: self.vls, words: self.words.into_iter().map(AtomicU64::into_inner).collect() };
         let between: Vec<[u64; 4]> = (0..net.switches() as u32)
             .map(|switch| {
                 let mut mask = [0; 4];
@@ -122,9 +143,43 @@ impl SharedSet {
             })
             .collect();
         for hop in (0..net.channels()).map(|channel| net.hop(channel)).filter(|hop| hop.peer != NOWHERE) {
-            let words = &mut set[hop.set as usize..(hop.set + hop.words) as usize];
-            words.iter_mut().zip(between[hop.peer as usize]).for_each(|(word, mask)| *word &= mask);
+            for (vl, to) in (0..set.vls).flat_map(|vl| (0..set.vls).map(move |to| (vl, to))) {
+                let words = &mut set.words[row(hop, self.vls, vl, to)..][..hop.words as usize];
+                words.iter_mut().zip(between[hop.peer as usize]).for_each(|(word, mask)| *word &= mask);
+            }
         }
         set
     }
+}
+
+impl Set {
+    pub(crate) fn nodes(&self, net: &Net<'_>) -> usize {
+        net.channels() * self.vls
+    }
+
+    /// The ports of exit, and their VLs, on which packets of a channel's VL go on.
+    pub(crate) fn successors<'a>(&'a self, net: &'a Net<'_>, node: usize) -> impl Iterator<Item = usize> + 'a {
+        let (channel, vl) = (node / self.vls, node % self.vls);
+        let hop = net.hop(channel);
+        let first = if hop.peer == NOWHERE { 0 } else { net.first_channel(hop.peer) + 1 };
+        (0..self.vls).flat_map(move |to| {
+            let words = &self.words[row(hop, self.vls, vl, to)..][..hop.words as usize];
+            let channels = words.iter().zip((first..).step_by(64)).flat_map(|(&word, first)| ones(word).map(move |bit| first + bit));
+            channels.map(move |channel| channel * self.vls + to)
+        })
+    }
+}
+
+/// Where the row of bits begins for packets that came by `hop` on `vl` and leave on `to`.
+#[inline]
+fn row(hop: Hop, vls: usize, vl: usize, to: usize) -> usize {
+    hop.set as usize * vls * vls + (vl * vls + to) * hop.words as usize
+}
+
+fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros() as usize;
+        word &= word.checked_sub(1)?;
+        Some(bit)
+    })
 }

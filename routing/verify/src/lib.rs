@@ -17,6 +17,9 @@
 //! between two such pairs is one between their channels. So tables whose channels alone are free of cycles are free of deadlock for every
 //! SL and every SL-to-VL mapping, with one VL as with fifteen; this is what is proved here.
 //!
+//! Tables can also say which SLs their routes have, and to which VLs switches map them ([`heddle_fabric::Lanes`]). Where the channels alone
+//! have a cycle, the dependencies between the VLs of channels decide: those of all packets that hosts send with these SLs.
+//!
 //! **Which traffic counts.** Everything that has a host at one end: all packets to hosts' LIDs, from wherever, and packets to switches'
 //! LIDs from switches that have hosts. What switches without hosts send to each other is subnet management on VL 15, which has no credits
 //! and so cannot take part in a deadlock (IBA chapter 7, "Flow control"), unless a manager runs on such a switch: its questions for
@@ -58,6 +61,7 @@ mod certificate;
 mod cut_off;
 mod cycle;
 mod dependencies;
+mod lanes;
 mod net;
 mod patterns;
 mod proven;
@@ -84,14 +88,26 @@ use heddle_fabric::{Fabric, Tables};
 pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
     let net = net::Net::new(fabric);
     let found = dependencies::collect(&net, tables);
-    let deadlock = match cycle::ranks(&net, &found.counted) {
+    let mut deadlock = match cycle::ranks(&net, &found.counted) {
         None => Deadlock::Cyclic(witness::find(&net, tables, &found.counted)),
         // Beside those of the traffic that counts, these are the dependencies of all other traffic.
         Some(ranks) => Deadlock::Free(match cycle::ranks(&net, &found.all) {
-            Some(ranks) => Certificate { ranks, covers_switch_to_switch: true },
-            None => Certificate { ranks, covers_switch_to_switch: false },
+            Some(ranks) => Certificate { vls: 1, ranks, covers_switch_to_switch: true },
+            None => Certificate { vls: 1, ranks, covers_switch_to_switch: false },
         }),
     };
+    let mut dropped = 0;
+    if let Some(lanes) = tables.lanes() {
+        let found = lanes::collect(&net, tables, lanes);
+        dropped = found.dropped;
+        // Where the channels alone have no circle, their VLs have none.
+        if matches!(deadlock, Deadlock::Cyclic(_)) {
+            deadlock = match cycle::ranks(&net, &found.set) {
+                None => Deadlock::Cyclic(witness::find(&net, tables, &found.set)),
+                Some(ranks) => Deadlock::Free(Certificate { vls: lanes.vls(), ranks, covers_switch_to_switch: false }),
+            };
+        }
+    }
     // A route that ends does so at its owner, unless an entry led elsewhere; and one that never ends is a cycle of dependencies.
     let sound = found.sound && matches!(deadlock, Deadlock::Free(_));
     let reach = if sound { reach::Reach::default() } else { reach::follow_all(&net, tables) };
@@ -107,6 +123,7 @@ pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
         unreachable_from_switches: reach.from_switches + cut_off.from_switches,
         looping: reach.looping,
         unowned_entries: found.unowned_entries,
+        dropped_by_sl: dropped,
         deadlock,
     }
 }

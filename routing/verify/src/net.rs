@@ -36,6 +36,8 @@ pub(crate) struct Net<'a> {
     hops: Vec<Hop>,
     /// Where each switch's hops begin; one more entry at the end.
     base: Vec<u32>,
+    /// By switch: the ports that lead to hosts with LIDs.
+    host_ports: Vec<Vec<u8>>,
     /// The words of a set of dependencies.
     pub(crate) set_words: usize,
     /// By block.
@@ -69,7 +71,11 @@ impl<'a> Net<'a> {
             }
         }
         let host_switches = traffic::host_switches(fabric);
-        Self { fabric, host_switches, hops, base, set_words: set as usize, columns }
+        let mut host_ports = vec![Vec::new(); fabric.switch_count()];
+        for end in fabric.end_ports().iter().filter(|end| end.is_host()) {
+            host_ports[end.switch.index()].push(end.switch_port);
+        }
+        Self { fabric, host_switches, host_ports, hops, base, set_words: set as usize, columns }
     }
 
     /// The LIDs that somebody has, by block.
@@ -101,6 +107,16 @@ impl<'a> Net<'a> {
 
     pub(crate) fn hop(&self, channel: usize) -> Hop {
         self.hops[channel]
+    }
+
+    /// The ports of a switch that lead to hosts with LIDs.
+    pub(crate) fn ports_of_hosts(&self, switch: u32) -> &[u8] {
+        &self.host_ports[switch as usize]
+    }
+
+    /// The port by which a packet comes in that `switch` sent out by `port`; 0 if it comes to no switch.
+    pub(crate) fn entry(&self, switch: u32, port: u8) -> u8 {
+        self.fabric.channel_peer(self.first_channel(switch) + usize::from(port)).map_or(0, |(_, entry)| entry)
     }
 
     /// The first channel of a switch.

@@ -26,17 +26,25 @@ pub struct Report {
     pub looping: u64,
     /// Entries that send packets to LIDs that nobody has. A warning: nobody sends such packets, and nothing else is checked of them.
     pub unowned_entries: u64,
+    /// Pairs of a switch with hosts and a LID, some of whose packets are dropped, because a switch maps their SL to no VL or because the
+    /// tables know no SL for them. 0 for tables without SLs.
+    pub dropped_by_sl: u64,
     /// Whether packets can wait for each other in a circle.
     pub deadlock: Deadlock,
 }
 
 impl Report {
-    /// The virtual lanes that the tables need to be free of deadlock, if they are: all that is proved holds for one.
-    pub const VLS: u8 = 1;
+    /// The virtual lanes that the tables need to be free of deadlock, if they are.
+    pub const fn vls(&self) -> u8 {
+        match &self.deadlock {
+            Deadlock::Free(certificate) => certificate.vls,
+            Deadlock::Cyclic(_) => 1,
+        }
+    }
 
     /// Whether all packets arrive.
     pub const fn connected(&self) -> bool {
-        self.unreachable_from_switches == 0 && self.cut_off.is_empty()
+        self.unreachable_from_switches == 0 && self.cut_off.is_empty() && self.dropped_by_sl == 0
     }
 
     /// Whether no packets go in circles.
@@ -174,7 +182,7 @@ impl Report {
     }
 
     fn write_verdicts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.connected() {
+        if self.unreachable_from_switches == 0 && self.cut_off.is_empty() {
             writeln!(f, "every LID is reached from every switch and host, without loops")?;
         } else {
             let [hosts, switches] = [self.unreachable_from_hosts, self.unreachable_from_switches];
@@ -187,10 +195,20 @@ impl Report {
                 writeln!(f, "  and so on")?;
             }
         }
+        if self.dropped_by_sl > 0 {
+            writeln!(
+                f,
+                "dropped: packets of {} pairs of switch and LID have no SL, or one that a switch on their way maps to no VL",
+                self.dropped_by_sl
+            )?;
+        }
         if self.unowned_entries > 0 {
             writeln!(f, "warning: {} entries are for LIDs that nobody has", self.unowned_entries)?;
         }
         match &self.deadlock {
+            Deadlock::Free(certificate) if certificate.vls > 1 => {
+                write!(f, "free of deadlock on {} VLs, for all traffic that hosts send", certificate.vls)
+            }
             Deadlock::Free(certificate) if certificate.covers_switch_to_switch => write!(f, "free of deadlock on one VL, for all traffic"),
             Deadlock::Free(_) => write!(f, "free of deadlock on one VL, for all traffic that has a host at one end"),
             Deadlock::Cyclic(witness) => write!(f, "not free of deadlock: {witness}"),

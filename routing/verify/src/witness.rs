@@ -1,8 +1,9 @@
 use crate::cycle::short_cycle;
 use crate::dependencies::{Set, mark_live};
-use crate::net::{Block, Net};
+use crate::lanes::Tree;
+use crate::net::{Block, Column, Net};
 use crate::report::Place;
-use heddle_fabric::{Lid, SwitchIndex, Tables};
+use heddle_fabric::{Lanes, Lid, SwitchIndex, Tables};
 use serde::Serialize;
 use std::fmt;
 
@@ -18,6 +19,9 @@ pub struct Witness {
 pub struct Step {
     /// The switch and its port of exit.
     pub channel: Place,
+    /// The VL, where the tables say which VLs their routes use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vl: Option<u8>,
     /// A LID whose packets leave by this channel and then by the next.
     pub lid: Lid,
     /// Whose LID it is.
@@ -28,7 +32,9 @@ impl fmt::Display for Witness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} channels can wait for each other in a circle", self.steps.len())?;
         for (step, next) in self.steps.iter().zip(self.steps.iter().cycle().skip(1)) {
-            write!(f, "\n  {} waits for {} with packets to LID {} ({})", step.channel, next.channel, step.lid, step.owner)?;
+            let vl = |step: &Step| step.vl.map_or(String::new(), |vl| format!("VL {vl} of "));
+            let (own, others) = (vl(step), vl(next));
+            write!(f, "\n  {own}{} waits for {others}{} with packets to LID {} ({})", step.channel, next.channel, step.lid, step.owner)?;
         }
         Ok(())
     }
@@ -37,14 +43,41 @@ impl fmt::Display for Witness {
 /// A short cycle of the dependencies in `set`, which must have one.
 pub(crate) fn find(net: &Net<'_>, tables: &Tables, set: &Set) -> Witness {
     let cycle = short_cycle(net, set);
-    let at = |channel: usize| net.fabric.channel_at(channel);
-    let steps = cycle.iter().zip(cycle.iter().cycle().skip(1)).filter_map(|(&channel, &next)| {
-        let lid = a_lid(net, tables, at(channel), at(next))?;
+    let at = |node: usize| net.fabric.channel_at(node / set.vls);
+    let steps = cycle.iter().zip(cycle.iter().cycle().skip(1)).filter_map(|(&node, &next)| {
+        let lid = match tables.lanes() {
+            Some(lanes) if set.vls > 1 => a_lid_on(net, tables, lanes, (at(node), node % set.vls), (at(next), next % set.vls))?,
+            _ => a_lid(net, tables, at(node), at(next))?,
+        };
         let owner = net.fabric.lid_owner(lid)?;
-        let (switch, port) = at(channel);
-        Some(Step { channel: Place::new(net.fabric, switch, port), lid, owner: Place::of_port(net.fabric, owner.at) })
+        let (switch, port) = at(node);
+        let vl = (set.vls > 1).then_some((node % set.vls) as u8);
+        Some(Step { channel: Place::new(net.fabric, switch, port), vl, lid, owner: Place::of_port(net.fabric, owner.at) })
     });
     Witness { steps: steps.collect() }
+}
+
+/// A LID whose packets leave by one VL of a channel and then by one of another.
+fn a_lid_on(
+    net: &Net<'_>,
+    tables: &Tables,
+    lanes: &Lanes,
+    (from, vl): ((SwitchIndex, u8), usize),
+    (to, next): ((SwitchIndex, u8), usize),
+) -> Option<Lid> {
+    let (mut block, mut tree) = (Block::default(), Tree::default());
+    let row = lanes.row(to.0, net.entry(from.0.0, from.1), to.1);
+    for (number, columns) in net.columns().enumerate() {
+        let both = |column: &&Column| [from, to].iter().all(|&(switch, port)| tables.port(switch, column.lid) == port);
+        for column in columns.iter().filter(both) {
+            block.load(net, tables, number);
+            tree.follow(net, tables, lanes, &block, column, None);
+            if tree.usage[from.0.index()].iter().zip(row).any(|(vls, &to)| vls >> vl & 1 == 1 && usize::from(to) == next) {
+                return Some(column.lid);
+            }
+        }
+    }
+    None
 }
 
 /// A LID whose packets leave by the one channel and then by the other; a host's if possible.

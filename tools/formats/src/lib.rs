@@ -5,7 +5,7 @@
 //! harmless is counted in [`Warnings`] with its line; whatever would make the fabric a guess is refused by a [`ReadError`] with file,
 //! line and column.
 //!
-//! [`read_lfts`] takes dumps of forwarding tables.
+//! [`read_lfts`] takes dumps of forwarding tables, [`read_path_sl`] and [`read_sl2vl`] those of the SLs and VLs that go with them.
 //!
 //! The writers: [`write_ibnetdiscover`], [`write_netlist`] and [`write_json`] for a fabric, [`write_opensm_dumps`] for its forwarding
 //! tables as well. [`write_file`] leaves no half-written file.
@@ -34,5 +34,5 @@
 mod read;
 mod write;
 
-pub use read::{Format, Loaded, ReadError, UnknownFormat, Warning, WarningKind, Warnings, read, read_lfts};
+pub use read::{Format, Loaded, ReadError, UnknownFormat, Warning, WarningKind, Warnings, read, read_lfts, read_path_sl, read_sl2vl};
 pub use write::{WriteError, write_file, write_ibnetdiscover, write_json, write_netlist, write_opensm_dumps};

@@ -1,6 +1,6 @@
 //! OpenSM's dump files, judged by ibdmchk, and dumps of forwarding tables read back. Needs Debian's `ibutils` and `ibsim-utils`.
 
-use heddle_engines::{Engine, route};
+use heddle_engines::{Engine, Options, route};
 use heddle_fabric::{Fabric, Guid, Lid, NO_PORT, NodeIndex, Tables, generate};
 use heddle_formats::{WarningKind, read, read_lfts, write_file, write_ibnetdiscover, write_netlist, write_opensm_dumps};
 use std::fs;
@@ -37,7 +37,7 @@ fn ibdmchk(folder: &Path) -> String {
 #[test]
 fn ibdmchk_finds_a_tree_clean() {
     let fabric = tree();
-    let tables = route("up-down".parse::<Engine>().unwrap(), &fabric).unwrap();
+    let tables = route("up-down".parse::<Engine>().unwrap(), &fabric, &Options::default()).unwrap();
     let said = ibdmchk(dumps(&fabric, &tables).path());
     assert!(said.contains("Scanned:56 CA to CA paths"), "8 hosts are 56 pairs: {said}");
     assert!(said.contains("no credit loops found"), "{said}");
@@ -47,7 +47,7 @@ fn ibdmchk_finds_a_tree_clean() {
 #[test]
 fn ibdmchk_finds_what_is_missing() {
     let fabric = tree();
-    let mut tables = route("up-down".parse::<Engine>().unwrap(), &fabric).unwrap();
+    let mut tables = route("up-down".parse::<Engine>().unwrap(), &fabric, &Options::default()).unwrap();
     tables.rows_mut().iter_mut().step_by(3).for_each(|port| *port = NO_PORT);
     assert!(ibdmchk(dumps(&fabric, &tables).path()).contains("-E-"));
 }

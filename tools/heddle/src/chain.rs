@@ -1,6 +1,6 @@
 //! Engines offline: the first of a chain whose tables are proven.
 
-use heddle_engines::Engine;
+use heddle_engines::{Engine, Options};
 use heddle_fabric::Fabric;
 use heddle_verify::{Proven, Report, prove};
 use serde::Serialize;
@@ -32,12 +32,12 @@ pub(crate) struct Refused {
 }
 
 /// Runs a chain of engines.
-pub(crate) fn run(engines: &[Engine], fabric: &Arc<Fabric>, progress: &mut Progress) -> Chain {
+pub(crate) fn run(engines: &[Engine], options: &Options, fabric: &Arc<Fabric>, progress: &mut Progress) -> Chain {
     let mut chain = Chain { proven: None, refused: Vec::new(), report: None, routing: Duration::ZERO, proving: Duration::ZERO };
     for &engine in engines {
         progress.step(format_args!("{engine} computes routes"));
         let begin = Instant::now();
-        let routed = heddle_engines::route(engine, fabric);
+        let routed = heddle_engines::route(engine, fabric, options);
         chain.routing += begin.elapsed();
         let reason = match routed {
             Ok(tables) => {
@@ -81,7 +81,7 @@ impl From<&Report> for Verified {
             connected: report.connected(),
             loop_free: report.loop_free(),
             deadlock_free: report.deadlock_free(),
-            vls: Report::VLS,
+            vls: report.vls(),
             unreachable_pairs: report.unreachable_from_switches,
         }
     }

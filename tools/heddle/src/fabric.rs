@@ -135,10 +135,18 @@ fn count(number: usize, one: &str, many: &str) -> String {
 /// What was proven, in words.
 pub(crate) fn proof(proven: &Proven) -> String {
     let certificate = proven.certificate();
+    let channels = certificate.ranks.len() / usize::from(certificate.vls);
+    let lanes = match certificate.vls {
+        1 => "one VL".to_owned(),
+        vls => format!("{vls} VLs"),
+    };
+    let traffic = match (certificate.covers_switch_to_switch, certificate.vls) {
+        (true, _) => "",
+        (false, 1) => " (all traffic that has a host at one end)",
+        (false, _) => " (all traffic that hosts send)",
+    };
     format!(
-        "every LID is reached from every switch and host, no loop; {} channels ranked: no cycle, so no deadlock on one VL{}",
-        certificate.ranks.len(),
-        if certificate.covers_switch_to_switch { "" } else { " (all traffic that has a host at one end)" }
+        "every LID is reached from every switch and host, no loop; {channels} channels ranked: no cycle, so no deadlock on {lanes}{traffic}"
     )
 }
 

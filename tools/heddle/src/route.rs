@@ -3,7 +3,7 @@ use crate::fabric::{self, FabricArguments};
 use crate::out::{Out, tell};
 use crate::progress::Progress;
 use crate::{Outcome, engines, live};
-use heddle_engines::Engine;
+use heddle_engines::{Engine, Options};
 use heddle_fabric::Fabric;
 use heddle_formats::Warnings;
 use heddle_verify::{Effort, Patterns, Quality, patterns, quality};
@@ -26,7 +26,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "E[,E...]", required = true, value_delimiter = ',', value_parser = engines::parser())]
     engine: Vec<Engine>,
 
-    /// Write opensm-subnet.lst, opensm.fdbs, opensm-lfts.dump and opensm.mcfdbs into this folder; made if missing
+    /// How many virtual lanes the engines may use
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_vls, value_parser = clap::value_parser!(u8).range(1..=15))]
+    max_vls: u8,
+
+    /// Write opensm-subnet.lst, opensm.fdbs, opensm-lfts.dump and opensm.mcfdbs into this folder, where the routes need SLs also
+    /// opensm-path-sl.dump and opensm-sl2vl.dump; made if missing
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -53,7 +58,7 @@ impl Arguments {
         let fabric = Arc::new(fabric);
         let parse = begin.elapsed();
 
-        let chain = chain::run(&self.engine, &fabric, &mut progress);
+        let chain = chain::run(&self.engine, &Options { max_vls: self.max_vls }, &fabric, &mut progress);
         let measured = chain.proven.as_ref().map(|proven| {
             progress.step("measuring the routes");
             Measured { quality: quality(&fabric, proven.tables()), patterns: patterns(&fabric, proven.tables(), Effort::default()) }

@@ -4,10 +4,11 @@ use crate::fabric::{self, FabricArguments};
 use crate::out::Out;
 use crate::progress::Progress;
 use anyhow::Context;
+use heddle_fabric::{Lanes, Levels};
 use heddle_formats::Warnings;
 use heddle_verify::{Deadlock, Effort, Patterns, Report, Unreachable, Witness};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Prove forwarding tables of whatever origin, or say what is wrong with them
 ///
@@ -23,6 +24,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     lfts: PathBuf,
 
+    /// The SLs of the routes, lines "0xGUID LID SL" as ibdmchk -c reads them; without, SL 0
+    #[arg(long, value_name = "FILE")]
+    sl: Option<PathBuf>,
+
+    /// The SL2VL tables: opensm-sl2vl.dump, or lines as ibdmchk -d reads them; without, each SL is the VL of its number
+    #[arg(long, value_name = "FILE")]
+    sl2vl: Option<PathBuf>,
+
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -31,6 +40,7 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   heddle verify site.ibnetdiscover --lfts opensm-lfts.dump
+  heddle verify site.ibnetdiscover --lfts opensm-lfts.dump --sl path-sl --sl2vl opensm-sl2vl.dump
   heddle route gen:clos2:8 --engine min-hop --out routes && heddle verify gen:clos2:8 --lfts routes/opensm-lfts.dump
 ";
 
@@ -39,10 +49,31 @@ impl Arguments {
         let mut progress = Progress::new();
         progress.step("reading");
         let (fabric, fabric_warnings, lids) = self.fabric.load()?.with_lids()?;
-        let name = self.lfts.display().to_string();
-        let bytes = std::fs::read(&self.lfts).with_context(|| format!("cannot read {name}"))?;
-        let (tables, warnings) = heddle_formats::read_lfts(&bytes, &name, &fabric)?;
+        let (name, bytes) = read(&self.lfts)?;
+        let (mut tables, warnings) = heddle_formats::read_lfts(&bytes, &name, &fabric)?;
         fabric::tell_warnings(&name, &warnings);
+        let mut all_warnings = vec![fabric_warnings, warnings];
+        if self.sl.is_some() || self.sl2vl.is_some() {
+            let mut levels = Levels::ByDestination(vec![0; tables.row_len()]);
+            if let Some(path) = &self.sl {
+                let (name, bytes) = read(path)?;
+                let (read, warnings) = heddle_formats::read_path_sl(&bytes, &name, &fabric, &tables)?;
+                fabric::tell_warnings(&name, &warnings);
+                all_warnings.push(warnings);
+                levels = read;
+            }
+            let lanes = match &self.sl2vl {
+                Some(path) => {
+                    let (name, bytes) = read(path)?;
+                    let (lanes, warnings) = heddle_formats::read_sl2vl(&bytes, &name, &fabric, levels)?;
+                    fabric::tell_warnings(&name, &warnings);
+                    all_warnings.push(warnings);
+                    lanes
+                }
+                None => Lanes::uniform(levels, Lanes::IDENTITY),
+            };
+            tables.set_lanes(Some(lanes));
+        }
         progress.step("proving");
         let report = heddle_verify::verify(&fabric, &tables);
         progress.step("measuring the routes");
@@ -50,7 +81,7 @@ impl Arguments {
         drop(progress);
 
         if self.json {
-            out.json(&Json::new(&report, patterns, [&fabric_warnings, &warnings]))?;
+            out.json(&Json::new(&report, patterns, &all_warnings))?;
         } else {
             out.line(format_args!("{}; LIDs: {lids}", fabric::size(&fabric)))?;
             out.line(&report)?;
@@ -60,6 +91,12 @@ impl Arguments {
         }
         Ok(if report.is_good() { Outcome::Fine } else { Outcome::Finding })
     }
+}
+
+fn read(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    Ok((name, bytes))
 }
 
 /// What `--json` prints; an interface.
@@ -79,7 +116,7 @@ struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    fn new(report: &'a Report, bandwidth: Option<Patterns>, warnings: [&Warnings; 2]) -> Self {
+    fn new(report: &'a Report, bandwidth: Option<Patterns>, warnings: &[Warnings]) -> Self {
         Self {
             switches: report.switches,
             endports: report.end_ports,
@@ -91,7 +128,7 @@ impl<'a> Json<'a> {
                 Deadlock::Cyclic(witness) => Some(witness),
             },
             bandwidth,
-            warnings: warnings.into_iter().flat_map(Warnings::iter).map(ToString::to_string).collect(),
+            warnings: warnings.iter().flat_map(Warnings::iter).map(ToString::to_string).collect(),
         }
     }
 }

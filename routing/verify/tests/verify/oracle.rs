@@ -106,7 +106,7 @@ proptest! {
         } else {
             seed.into_iter().cycle().take(fabric.channel_count()).collect()
         };
-        let certificate = Certificate { ranks, covers_switch_to_switch: covers };
+        let certificate = Certificate { vls: 1, ranks, covers_switch_to_switch: covers };
         prop_assert_eq!(check_certificate(&fabric, &tables, &certificate).is_ok(), rises(&fabric, &tables, &certificate));
     }
 }
@@ -164,7 +164,7 @@ fn every_corruption_of_a_certificate() {
     assert!(check_certificate(&fabric, &tables, &wrong).is_err(), "it does not cover packets between switches");
     let short = Certificate { ranks: certificate.ranks[1..].to_vec(), ..certificate };
     let channels = fabric.channel_count();
-    assert_eq!(check_certificate(&fabric, &tables, &short), Err(Violation::Size { ranks: channels - 1, channels }));
+    assert_eq!(check_certificate(&fabric, &tables, &short), Err(Violation::Size { ranks: channels - 1, vls: 1, channels }));
 }
 
 /// Larger shapes, several blocks of LIDs; some of these are free of deadlock and some are not.

@@ -99,8 +99,8 @@ fn a_thousand_random_fabrics() {
         let fabric = fabric(&mut random);
         let kind = seed as usize % 3;
         let tables = match kind {
-            0 => route(Engine::MinHop, &fabric).unwrap(),
-            1 => route(Engine::UpDown, &fabric).unwrap(),
+            0 => route(Engine::MinHop, &fabric, &heddle_engines::Options::default()).unwrap(),
+            1 => route(Engine::UpDown, &fabric, &heddle_engines::Options::default()).unwrap(),
             _ => random_trees(&fabric, &mut random),
         };
         let report = heddle_verify::verify(&fabric, &tables);

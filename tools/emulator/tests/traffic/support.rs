@@ -11,7 +11,7 @@ pub(crate) fn generated(spec: &str) -> Fabric {
 }
 
 pub(crate) fn routed(fabric: &Fabric, engine: Engine) -> Programmed {
-    Programmed::of_tables(fabric, &route(engine, fabric).unwrap())
+    Programmed::of_tables(fabric, &route(engine, fabric, &heddle_engines::Options::default()).unwrap())
 }
 
 pub(crate) fn node(fabric: &Fabric, description: &str) -> NodeIndex {

@@ -3,11 +3,13 @@
 mod assemble;
 mod detect;
 mod ibnetdiscover;
+mod lanes;
 mod lfts;
 mod lines;
 mod oneline;
 mod warnings;
 
+pub use lanes::{read_path_sl, read_sl2vl};
 pub use lfts::read_lfts;
 pub use warnings::{Warning, WarningKind, Warnings};
 

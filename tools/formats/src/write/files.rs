@@ -33,11 +33,12 @@ pub fn write_file(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Resul
 pub(crate) struct FileSet<'a> {
     folder: &'a Path,
     files: Vec<(NamedTempFile, PathBuf)>,
+    gone: Vec<PathBuf>,
 }
 
 impl<'a> FileSet<'a> {
     pub(crate) const fn new(folder: &'a Path) -> Self {
-        Self { folder, files: Vec::new() }
+        Self { folder, files: Vec::new(), gone: Vec::new() }
     }
 
     /// Writes a file beside its place.
@@ -54,6 +55,11 @@ impl<'a> FileSet<'a> {
         Ok(())
     }
 
+    /// Lets a file of an earlier set go that does not belong to this one.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.gone.push(self.folder.join(name));
+    }
+
     /// Gives the files their names.
     pub(crate) fn commit(self) -> Result<Vec<PathBuf>, WriteError> {
         let mut paths = Vec::with_capacity(self.files.len());
@@ -62,6 +68,12 @@ impl<'a> FileSet<'a> {
                 return Err(WriteError { path, source: error.error });
             }
             paths.push(path);
+        }
+        for path in self.gone {
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(WriteError { path, source }),
+                _ => {}
+            }
         }
         Ok(paths)
     }

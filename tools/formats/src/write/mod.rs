@@ -3,6 +3,7 @@
 mod files;
 mod ibnetdiscover;
 mod json;
+mod lanes;
 mod opensm;
 
 pub use files::{WriteError, write_file};

@@ -1,13 +1,15 @@
 //! The dump files of OpenSM 3.3.23 (`opensm/osm_dump.c`), which ibdmchk, dump readers and OpenSM's own `file` engine read.
 
 use super::files::{FileSet, WriteError};
+use super::lanes::{write_path_sl, write_sl2vl};
 use super::one_line;
 use heddle_fabric::{EndPort, Fabric, Lid, LinkSpeed, NO_PORT, NodeIndex, NodeKind, Port, PortRef, SwitchIndex, Tables};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes what OpenSM writes of a routed fabric into a folder, which is made if need be: `opensm-subnet.lst`, `opensm.fdbs`,
-/// `opensm-lfts.dump` and `opensm.mcfdbs` (empty, as OpenSM's is without multicast groups). Returns their paths.
+/// `opensm-lfts.dump` and `opensm.mcfdbs` (empty, as OpenSM's is without multicast groups); for tables with SLs also
+/// `opensm-path-sl.dump` and `opensm-sl2vl.dump`, in the form that ibdmchk reads. Returns their paths.
 ///
 /// All files are written before the first one appears under its name, and each appears whole. Braces in descriptions become
 /// parentheses in `opensm-subnet.lst`, since its readers take the first closing brace as the end. `O(switches · (LIDs + cables))`,
@@ -22,6 +24,14 @@ pub fn write_opensm_dumps(folder: &Path, fabric: &Fabric, tables: &Tables) -> Re
     files.add("opensm.fdbs", |out| write_routes(out, fabric, tables, &hops))?;
     files.add("opensm-lfts.dump", |out| write_lfts(out, fabric, tables))?;
     files.add("opensm.mcfdbs", |_| Ok(()))?;
+    if let Some(lanes) = tables.lanes() {
+        files.add("opensm-path-sl.dump", |out| write_path_sl(out, fabric, tables, lanes))?;
+        files.add("opensm-sl2vl.dump", |out| write_sl2vl(out, fabric, lanes))?;
+    } else {
+        // With those of other tables beside them, ibdmchk would judge neither.
+        files.remove("opensm-path-sl.dump");
+        files.remove("opensm-sl2vl.dump");
+    }
     files.commit()
 }
 

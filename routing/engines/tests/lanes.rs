@@ -1,0 +1,176 @@
+//! Routes on several virtual lanes: no VL has a circle, by petgraph and by the verifier, and few VLs are enough.
+
+mod support;
+
+use heddle_engines::{Engine, Options, route};
+use heddle_fabric::{Fabric, Lanes, Levels, Lid, SwitchIndex, Tables};
+use heddle_verify::{Deadlock, check_certificate, verify};
+use petgraph::algo::toposort;
+use petgraph::graph::DiGraph;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use support::*;
+
+/// The channels of a route, each with its VL.
+fn way(fabric: &Fabric, tables: &Tables, from: (SwitchIndex, u8), lid: Lid, sl: usize) -> Vec<(usize, u8)> {
+    let mut way = Vec::new();
+    let mut at = from;
+    loop {
+        let port = tables.port(at.0, lid);
+        let channel = fabric.channel(at.0, port);
+        let vl = tables.lanes().map_or(0, |lanes| lanes.row(at.0, at.1, port)[sl]);
+        let Some(next) = fabric.channel_peer(channel) else { return way };
+        way.push((channel, vl));
+        at = next;
+    }
+}
+
+/// Whether no packets that hosts send can wait for each other in a circle: every pair is followed, and petgraph asked.
+fn is_acyclic(fabric: &Fabric, tables: &Tables) -> bool {
+    let mut edges = BTreeSet::new();
+    let hosts = fabric.end_ports().iter().filter(|end| end.is_host()).map(|end| (end.switch, end.switch_port));
+    let own = (0..fabric.switch_count() as u32).map(|switch| (SwitchIndex(switch), 0));
+    for from in hosts.chain(own) {
+        for end in fabric.end_ports().iter().filter(|end| end.is_host() || from.1 != 0) {
+            for lid in end.lids() {
+                let levels = tables.lanes().map_or(1, |lanes| lanes.levels_of(tables.row_len(), from.0, lid));
+                for sl in (0..16).filter(|sl| levels >> sl & 1 == 1) {
+                    edges.extend(way(fabric, tables, from, lid, sl).windows(2).map(|pair| (pair[0], pair[1])));
+                }
+            }
+        }
+    }
+    let mut graph = DiGraph::<(), ()>::new();
+    let mut vertices = BTreeMap::new();
+    for (a, b) in edges {
+        let [a, b] = [a, b].map(|node| *vertices.entry(node).or_insert_with(|| graph.add_node(())));
+        graph.add_edge(a, b, ());
+    }
+    toposort(&graph, None).is_ok()
+}
+
+fn assert_free(fabric: &Fabric, tables: &Tables) -> u8 {
+    judge(fabric, tables);
+    let report = verify(fabric, tables);
+    assert!(report.is_good(), "{report}");
+    assert!(is_acyclic(fabric, tables));
+    let Deadlock::Free(certificate) = &report.deadlock else { unreachable!() };
+    assert_eq!(check_certificate(fabric, tables, certificate), Ok(()));
+    report.vls()
+}
+
+fn generated(spec: &str) -> Fabric {
+    let mut builder = heddle_fabric::generate(spec).unwrap();
+    builder.assign_lids().unwrap();
+    builder.build()
+}
+
+/// OpenSM's dfsssp needs 9, 5 and 7 VLs on the fabrics of this size, its lash 6, 5 and 5.
+#[test]
+fn few_lanes_are_enough() {
+    for (spec, most) in [
+        ("ring:6,hosts=2", 2),
+        ("torus:6x5x5,hosts=7,links=4", 8),
+        ("dragonfly:a=8,p=4,h=4,groups=33", 3),
+        ("random:switches=125,degree=11,hosts=8,seed=1", 4),
+        ("clos3:8", 1),
+    ] {
+        let fabric = generated(spec);
+        let tables = route(Engine::Dfsssp, &fabric, &Options::default()).unwrap();
+        let report = verify(&fabric, &tables);
+        assert!(report.is_good() && report.vls() <= most, "{spec}: {report}");
+    }
+}
+
+#[test]
+fn a_refusal_names_the_lanes_that_are_needed() {
+    let fabric = generated("ring:6,hosts=2");
+    let refusal = route(Engine::Dfsssp, &fabric, &Options { max_vls: 1 }).unwrap_err();
+    let text = refusal.display(&fabric).to_string();
+    assert!(text.contains("need 2 virtual lanes, but 1 are allowed") && text.contains("switch-"), "{text}");
+}
+
+/// One pair's SL changed, or one switch's SL2VL: the verifier says what petgraph says.
+#[test]
+fn changed_lanes_are_judged_as_petgraph_does() {
+    let mut verdicts = [0; 2];
+    for seed in 0..60u64 {
+        let fabric = generated(&format!("torus:3x4,hosts=1,fail-links={},seed={seed}", seed % 4));
+        let mut tables = route(Engine::Dfsssp, &fabric, &Options::default()).unwrap();
+        let Some(lanes) = tables.lanes() else { continue };
+        let Levels::ByPair(mut levels) = lanes.levels().clone() else { unreachable!("dfsssp has an SL for each pair") };
+        let mut random = random(seed);
+        for level in &mut levels {
+            if *level < 16 && random(10) == 0 {
+                *level = random(3) as u8;
+            }
+        }
+        let mut lanes = Lanes::by_ports(&fabric, Levels::ByPair(levels), Lanes::IDENTITY);
+        for _ in 0..random(4) {
+            let switch = SwitchIndex(random(fabric.switch_count()) as u32);
+            let ports = usize::from(fabric.switch(switch).num_ports);
+            let mut row = Lanes::IDENTITY;
+            row[random(3)] = random(3) as u8;
+            lanes.set_row(switch, random(ports) as u8 + 1, random(ports) as u8 + 1, row);
+        }
+        tables.set_lanes(Some(lanes));
+        let report = verify(&fabric, &tables);
+        assert_eq!(report.deadlock_free(), is_acyclic(&fabric, &tables), "seed {seed}: {report}");
+        match &report.deadlock {
+            Deadlock::Free(certificate) => assert_eq!(check_certificate(&fabric, &tables, certificate), Ok(())),
+            Deadlock::Cyclic(witness) => assert!(witness.steps.len() > 1 && witness.to_string().contains("VL "), "{witness}"),
+        }
+        verdicts[usize::from(report.deadlock_free())] += 1;
+    }
+    assert!(verdicts.iter().all(|&count| count > 5), "both verdicts are seen: {verdicts:?}");
+}
+
+/// SL2VL that drops an SL in use is no tables to be proud of.
+#[test]
+fn a_dropped_level_is_a_finding() {
+    let fabric = generated("ring:6,hosts=2");
+    let mut tables = route(Engine::Dfsssp, &fabric, &Options::default()).unwrap();
+    let levels = tables.lanes().unwrap().levels().clone();
+    let mut row = Lanes::IDENTITY;
+    row[1] = heddle_fabric::DROP_VL;
+    tables.set_lanes(Some(Lanes::uniform(levels, row)));
+    let report = verify(&fabric, &tables);
+    assert!(!report.is_good() && report.dropped_by_sl > 0, "{report}");
+    assert!(heddle_verify::prove(Arc::new(fabric), tables).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn lanes_are_free_of_deadlock_on_any_fabric(switches in 1usize..14, cables in 0usize..24, seed in any::<u32>()) {
+        let mut random = random(u64::from(seed));
+        let mut site = Site::new();
+        let nodes: Vec<_> = (0..switches).map(|_| site.switch()).collect();
+        for number in 1..switches {
+            site.cable(nodes[random(number)], nodes[number]);
+        }
+        for _ in 0..cables {
+            let (a, b) = (random(switches), random(switches));
+            if a != b {
+                site.cable(nodes[a], nodes[b]);
+            }
+        }
+        nodes.iter().for_each(|&node| site.hosts(node, random(3)));
+        let fabric = site.build();
+        for engine in [Engine::Sssp, Engine::Dfsssp] {
+            let tables = route(engine, &fabric, &Options { max_vls: 15 }).unwrap();
+            let verdict = judge(&fabric, &tables);
+            for (switch, hops) in verdict.hops.iter().enumerate() {
+                let shortest = shortest(&fabric, SwitchIndex(switch as u32));
+                for (end, &hops) in fabric.end_ports().iter().zip(hops) {
+                    prop_assert_eq!(hops, shortest[end.switch.index()]);
+                }
+            }
+            if engine == Engine::Dfsssp {
+                assert_free(&fabric, &tables);
+            }
+        }
+    }
+}
