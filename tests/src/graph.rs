@@ -3,6 +3,7 @@
 use crate::{Hop, Lfts};
 use heddle_fabric::{Fabric, Lid, NodeIndex, NodeKind, PortRef};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::Path;
 
 /// A fabric without its LIDs.
@@ -120,6 +121,28 @@ impl Graph {
         hops.push(Hop { out: at.1, guid: self.port_guid(peer), into: peer.1 });
         Ok(peer.0)
     }
+}
+
+/// A tree of six leaves and three spines, and twelve hosts, the two ports of each in two leaves beside each other.
+///
+/// # Panics
+/// Never.
+pub fn dual_ported_tree() -> Fabric {
+    let mut text = String::new();
+    for leaf in 0..6 {
+        writeln!(text, "switchguid={:#x}\nSwitch 8 \"leaf-{leaf}\"", 0xa0 + leaf).expect("memory can be written");
+        (0..3).for_each(|spine| writeln!(text, "[{}] \"spine-{spine}\"[{}] # 4xHDR", spine + 1, leaf + 1).expect("memory can be written"));
+    }
+    for spine in 0..3 {
+        writeln!(text, "switchguid={:#x}\nSwitch 8 \"spine-{spine}\"", 0xb0 + spine).expect("memory can be written");
+    }
+    for host in 0..12 {
+        let (leaf, next) = (host % 6, (host + 1) % 6);
+        writeln!(text, "caguid={:#x}\nHca 2 \"host-{host}\"", 0x1000 + 16 * host).expect("memory can be written");
+        writeln!(text, "[1] \"leaf-{leaf}\"[{}] # 4xHDR\n[2] \"leaf-{next}\"[{}] # 4xHDR", 4 + host / 6, 6 + host / 6)
+            .expect("memory can be written");
+    }
+    heddle_formats::read(text.as_bytes(), "two ports", None).expect("a netlist").builder.build()
 }
 
 /// The LIDs of a fabric, by port GUID.

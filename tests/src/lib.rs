@@ -7,14 +7,16 @@ mod graph;
 mod heddle;
 mod ibsim;
 mod opensm;
+mod running;
 mod seat;
 mod stock;
 
 pub use agreement::{assert_agreement, assert_clean_routes, assert_same};
 pub use conversation::{READY, converse};
-pub use graph::{Dump, Graph, lids};
+pub use graph::{Dump, Graph, dual_ported_tree, lids};
 pub use heddle::{Way, heddle};
 pub use ibsim::{Ibsim, netlist};
 pub use opensm::OpenSm;
+pub use running::{Running, wait_until};
 pub use seat::{Preload, Seat};
-pub use stock::{Hop, Lfts, LinkInfo, Stock, ibdmchk, lfts};
+pub use stock::{Ended, Hop, Lfts, LinkInfo, Stock, fields, ibdmchk, lfts, records};

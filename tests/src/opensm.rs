@@ -1,21 +1,20 @@
-use crate::{Lfts, Seat, lfts};
+use crate::{Lfts, Running, Seat, lfts, wait_until};
 use std::fs::File;
 use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{ExitStatus, Stdio};
 
 /// A running OpenSM with a folder of its own for its log, dumps and what it remembers. Ends when dropped.
 #[derive(Debug)]
 pub struct OpenSm {
-    child: Child,
+    program: Running,
     folder: tempfile::TempDir,
 }
 
 /// Errors, infos and routing, whose dump files hang on it, and what goes to the system's log.
 const LOG_FLAGS: &str = "0xc3";
 
-/// The fabrics of the tests take it less than a second; the rest is for a busy machine.
-const WAIT_MAX: Duration = Duration::from_secs(120);
+/// What it logs at the end of each sweep that changed something.
+const UP: &str = "SUBNET UP";
 
 impl OpenSm {
     /// Starts it with these arguments beside those for its log.
@@ -25,8 +24,8 @@ impl OpenSm {
     pub fn start(seat: &Seat, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let out = File::create(folder.path().join("opensm.out")).expect("the output can be created");
-        let child = seat
-            .command("opensm")
+        let mut command = seat.command("opensm");
+        command
             .env("OSM_TMP_DIR", folder.path())
             .env("OSM_CACHE_DIR", folder.path())
             .args(["--erase_log_file", "--log_file", "opensm.log", "-D", LOG_FLAGS, "--debug", "2"])
@@ -34,10 +33,8 @@ impl OpenSm {
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stderr(out.try_clone().expect("the output can be shared"))
-            .stdout(out)
-            .spawn()
-            .unwrap_or_else(|error| panic!("cannot start opensm: {error}; install it with `apt-get install opensm`"));
-        Self { child, folder }
+            .stdout(out);
+        Self { program: Running::start(&mut command), folder }
     }
 
     /// Has it configure the fabric once, and waits for its end.
@@ -46,14 +43,9 @@ impl OpenSm {
     /// When it is not installed or does not end.
     pub fn once(seat: &Seat, arguments: &[&str]) -> (Self, ExitStatus) {
         let mut opensm = Self::start(seat, &[arguments, &["--once"]].concat());
-        let start = Instant::now();
-        loop {
-            if let Some(status) = opensm.child.try_wait().expect("the child can be waited for") {
-                return (opensm, status);
-            }
-            assert!(start.elapsed() < WAIT_MAX, "opensm does not end:\n{}", opensm.last_words());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let folder = opensm.folder.path().to_owned();
+        let status = opensm.program.wait(|| format!("opensm ends\n{}", last_words(&folder)));
+        (opensm, status)
     }
 
     /// Where its log and dumps are.
@@ -63,8 +55,20 @@ impl OpenSm {
 
     /// What it logged so far.
     pub fn log(&self) -> String {
-        let bytes = std::fs::read(self.folder().join("opensm.log")).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        log(self.folder())
+    }
+
+    /// How often it has said that the subnet is up.
+    pub fn ups(&self) -> usize {
+        self.log().matches(UP).count()
+    }
+
+    /// Waits until it has said more than `before` times that the subnet is up.
+    ///
+    /// # Panics
+    /// When it ends, or does not say it.
+    pub fn wait_until_up(&mut self, before: usize) {
+        self.wait_for(UP, before + 1);
     }
 
     /// Waits until it has logged this text `times` times in all.
@@ -72,13 +76,14 @@ impl OpenSm {
     /// # Panics
     /// When it ends, or does not log it.
     pub fn wait_for(&mut self, text: &str, times: usize) {
-        let start = Instant::now();
-        while self.log().matches(text).count() < times {
-            let ended = self.child.try_wait().expect("the child can be waited for");
-            assert!(ended.is_none(), "opensm ended ({ended:?}) before \"{text}\":\n{}", self.last_words());
-            assert!(start.elapsed() < WAIT_MAX, "no \"{text}\" from opensm:\n{}", self.last_words());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let folder = self.folder.path().to_owned();
+        let what = || format!("opensm says \"{text}\" {times} times\n{}", last_words(&folder));
+        wait_until(what, || {
+            let holds = log(&folder).matches(text).count() >= times;
+            let ended = self.program.ended();
+            assert!(holds || ended.is_none(), "opensm ended ({ended:?}) before: {}", what());
+            holds
+        });
     }
 
     /// Of the engines that routed, the last: `ftree` and so on.
@@ -93,34 +98,24 @@ impl OpenSm {
     /// # Panics
     /// When there are none.
     pub fn lfts(&self) -> Lfts {
-        lfts(&self.dump("opensm-lfts.dump"))
-    }
-
-    /// One of its dump files.
-    ///
-    /// # Panics
-    /// When there is none.
-    pub fn dump(&self, name: &str) -> String {
-        let file = self.folder().join(name);
-        std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}\n{}", file.display(), self.last_words()))
+        let file = self.folder().join("opensm-lfts.dump");
+        lfts(&std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}\n{}", file.display(), last_words(self.folder()))))
     }
 
     /// Ends it without giving it a chance to say so to anybody.
     pub fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-
-    fn last_words(&self) -> String {
-        let out = std::fs::read(self.folder().join("opensm.out")).unwrap_or_default();
-        let said = format!("{}{}", String::from_utf8_lossy(&out), self.log());
-        let lines: Vec<&str> = said.lines().collect();
-        lines[lines.len().saturating_sub(40)..].join("\n")
+        self.program.kill();
     }
 }
 
-impl Drop for OpenSm {
-    fn drop(&mut self) {
-        self.kill();
-    }
+fn log(folder: &Path) -> String {
+    let bytes = std::fs::read(folder.join("opensm.log")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn last_words(folder: &Path) -> String {
+    let out = std::fs::read(folder.join("opensm.out")).unwrap_or_default();
+    let said = format!("{}{}", String::from_utf8_lossy(&out), log(folder));
+    let lines: Vec<&str> = said.lines().collect();
+    lines[lines.len().saturating_sub(40)..].join("\n")
 }

@@ -1,8 +1,10 @@
 //! What stock InfiniBand tools say of a fabric. All of this is read here by other code than Heddle's own, where Heddle has any.
 
-use crate::Seat;
+use crate::{Running, Seat};
 use heddle_fabric::Fabric;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -33,6 +35,17 @@ pub struct Hop {
     pub guid: u64,
     /// The number of the port to which it comes.
     pub into: u8,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit status; `None` if a signal ended it.
+    pub status: Option<i32>,
+    /// What it printed.
+    pub said: String,
+    /// What it printed to standard error.
+    pub errors: String,
 }
 
 /// Stock tools on a node of a simulated fabric.
@@ -79,19 +92,65 @@ impl Stock {
 
     /// What `smpquery portinfo` says, by the names it uses.
     pub fn port_info(&self, lid: u16, port: u8) -> BTreeMap<String, String> {
-        let text = self.run("smpquery", &["portinfo", &lid.to_string(), &port.to_string()]);
-        let fields = text.lines().filter_map(|line| line.split_once(":.")).map(|(name, value)| (name, value.trim_start_matches('.')));
-        fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        fields(&self.run("smpquery", &["portinfo", &lid.to_string(), &port.to_string()]))
     }
 
-    fn run(&self, tool: &str, arguments: &[&str]) -> String {
-        let output = self.seat.command(tool).args(arguments).output();
-        let output =
-            output.unwrap_or_else(|error| panic!("cannot start {tool}: {error}; install it with `apt-get install infiniband-diags`"));
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{tool} {arguments:?}: {}\n{errors}", output.status);
-        String::from_utf8_lossy(&output.stdout).into_owned()
+    /// What a tool prints that succeeds.
+    ///
+    /// # Panics
+    /// When it does not, or cannot be started, or does not end.
+    pub fn run(&self, tool: &str, arguments: &[&str]) -> String {
+        let ended = self.end(tool, arguments);
+        assert_eq!(ended.status, Some(0), "{tool} {arguments:?}:\n{}\n{}", ended.said, ended.errors);
+        ended.said
     }
+
+    /// How a tool ends.
+    ///
+    /// # Panics
+    /// When it cannot be started, or does not end.
+    pub fn end(&self, tool: &str, arguments: &[&str]) -> Ended {
+        let mut said = tempfile::tempfile().expect("a temporary file");
+        let mut errors = tempfile::tempfile().expect("a temporary file");
+        let share = |file: &File| Stdio::from(file.try_clone().expect("a file can be shared"));
+        let mut command = self.seat.command(tool);
+        let mut program = Running::start(command.args(arguments).stdin(Stdio::null()).stdout(share(&said)).stderr(share(&errors)));
+        let status = program.wait(|| format!("{tool} {arguments:?} ends"));
+        let (said, errors) = (content(&mut said), content(&mut errors));
+        Ended { status: status.code(), said, errors }
+    }
+}
+
+fn content(file: &mut File) -> String {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("a temporary file can be read");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The fields in what `smpquery`, `saquery`, `perfquery` and others print: `Name:.....value`, with or without the colon.
+pub fn fields(text: &str) -> BTreeMap<String, String> {
+    let field = |line: &str| {
+        let at = [":.", ".."].iter().filter_map(|dots| line.find(dots)).min()?;
+        let value = line[at..].trim_start_matches(':').trim_start_matches('.');
+        Some((line[..at].trim().to_owned(), value.trim_end().to_owned()))
+    };
+    text.lines().filter_map(field).collect()
+}
+
+/// The records that `saquery` prints, each with its fields.
+pub fn records(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut records = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        if line.starts_with(|c: char| c.is_ascii_alphabetic()) && line.ends_with("dump:") {
+            let mut record = String::new();
+            while let Some(line) = lines.next_if(|line| line.starts_with('\t') || line.is_empty()) {
+                record = record + line + "\n";
+            }
+            records.push(fields(&record));
+        }
+    }
+    records
 }
 
 /// Has ibdmchk judge the dump files in a folder; gives the number of CA pairs whose ways it followed.

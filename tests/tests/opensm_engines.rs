@@ -2,8 +2,7 @@
 #![forbid(unsafe_code)]
 
 use heddle_fabric::{Fabric, generate};
-use heddle_tests::{Dump, Graph, Ibsim, OpenSm, Seat, assert_same, netlist};
-use std::fmt::Write;
+use heddle_tests::{Dump, Graph, Ibsim, OpenSm, Seat, assert_same, dual_ported_tree, netlist};
 use std::fs;
 use std::path::Path;
 
@@ -69,30 +68,12 @@ fn single_switch() {
 }
 
 #[test]
-fn hosts_with_two_ports() {
-    check(&two_ports(), Shape::Tree);
+fn hosts_with_dual_ported_tree() {
+    check(&dual_ported_tree(), Shape::Tree);
 }
 
 fn made_up(shape: &str) -> Fabric {
     generate(shape).unwrap().build()
-}
-
-/// A tree of six leaves and three spines, and twelve hosts, the two ports of each in two leaves beside each other.
-fn two_ports() -> Fabric {
-    let mut text = String::new();
-    for leaf in 0..6 {
-        writeln!(text, "switchguid={:#x}\nSwitch 8 \"leaf-{leaf}\"", 0xa0 + leaf).unwrap();
-        (0..3).for_each(|spine| writeln!(text, "[{}] \"spine-{spine}\"[{}]", spine + 1, leaf + 1).unwrap());
-    }
-    for spine in 0..3 {
-        writeln!(text, "switchguid={:#x}\nSwitch 8 \"spine-{spine}\"", 0xb0 + spine).unwrap();
-    }
-    for host in 0..12 {
-        let (leaf, next) = (host % 6, (host + 1) % 6);
-        writeln!(text, "caguid={:#x}\nHca 2 \"host-{host}\"", 0x1000 + 16 * host).unwrap();
-        writeln!(text, "[1] \"leaf-{leaf}\"[{}]\n[2] \"leaf-{next}\"[{}]", 4 + host / 6, 6 + host / 6).unwrap();
-    }
-    heddle_formats::read(text.as_bytes(), "two ports", None).unwrap().builder.build()
 }
 
 /// What OpenSM's engines want to know, and which of them refuse the fabric.
