@@ -262,10 +262,6 @@ pub mod unconfirmed {
     pub const fn sub_groups(code: u8) -> u8 {
         if code == 0 { 1 } else { code }
     }
-
-    /// Whether a Set of the plain forwarding table turns adaptive routing off. A manual of 2013 says so; whether today's switches do is not
-    /// known.
-    pub const PLAIN_TABLE_DISABLES: bool = true;
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! `PortSelect` says of which port a block is, 255 of all of them together. In a Set, each bit of `CounterSelect` clears a counter: bit 0 the
 //! first, unless told otherwise. Counters stop at their largest value, but for those of [`PortCountersExtended`]. Data is counted in units of
-//! four bytes, from behind the link header to the variant CRC excluded (IBA 16.1.3.5).
+//! four bytes, all headers and the invariant CRC included (IBA 16.1.3.5).
 
 use super::attribute::attribute;
 use bitflags::bitflags;

@@ -26,6 +26,7 @@
 //! What it does not do: there is no performance management.
 #![forbid(unsafe_code)]
 
+mod adaptive;
 mod agents;
 mod clients;
 mod cold;
@@ -46,6 +47,7 @@ mod traps;
 mod travel;
 mod world;
 
+pub use adaptive::{Choice, Transport};
 pub use clients::{ClientId, Delivered, Interest, Losses};
 pub use emulator::Emulator;
 pub use events::Event;

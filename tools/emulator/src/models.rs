@@ -72,10 +72,27 @@ pub(crate) struct SwitchModel {
     pub(crate) enhanced_port0: bool,
     #[serde(default)]
     pub(crate) optimized_sl_to_vl: bool,
-    /// GroupCap of the vendor's adaptive routing; 0 if it has none.
+    /// The vendor's adaptive routing, if it has that.
+    pub(crate) adaptive_routing: Option<AdaptiveModel>,
+}
+
+/// Adaptive routing: the sizes are not public, and chosen.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AdaptiveModel {
+    /// GroupCap while each group has one sub-group.
+    pub(crate) groups: u16,
+    /// How many sub-groups a group can have.
+    pub(crate) sub_groups: u8,
+    /// Whether a group can be copied within the switch.
     #[serde(default)]
-    #[expect(dead_code, reason = "the agent of adaptive routing will read it")]
-    pub(crate) adaptive_routing_groups: u16,
+    pub(crate) group_copy: bool,
+    /// Whether static packets can take a port of the group when theirs is down.
+    #[serde(default)]
+    pub(crate) fast_recovery: bool,
+    /// Whether a Set of the plain forwarding table turns it off: so a manual of 2013; of newer switches it is not known.
+    #[serde(default)]
+    pub(crate) plain_table_disables: bool,
 }
 
 impl Model {

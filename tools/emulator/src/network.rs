@@ -1,5 +1,6 @@
 //! The hardware: devices, ports and cables, and what they keep.
 
+use crate::adaptive::Adaptive;
 use crate::cold::{self, Support};
 use crate::models::Model;
 use crate::sma::SlToVl;
@@ -36,6 +37,7 @@ pub(crate) struct Switch {
     pub(crate) info: SwitchInfo,
     /// Up to the last block that was written.
     pub(crate) lft: Vec<u8>,
+    pub(crate) adaptive: Option<Adaptive>,
 }
 
 #[derive(Debug)]
@@ -127,7 +129,10 @@ impl Network {
                 model,
                 description: node.description.clone(),
                 present: true,
-                switch: (node.kind == NodeKind::Switch).then(Switch::default),
+                switch: model
+                    .switch
+                    .as_ref()
+                    .map(|model| Switch { adaptive: model.adaptive_routing.as_ref().map(Adaptive::new), ..Switch::default() }),
                 blocks: BTreeMap::new(),
                 sl_to_vl: SlToVl::default(),
                 busy_until: Time::ZERO,
@@ -239,6 +244,9 @@ impl Network {
         if let (Some(switch), Some(model)) = (&mut device.switch, &model.switch) {
             switch.lft = Vec::new();
             switch.info = cold::switch_info(model);
+            if let Some(adaptive) = &mut switch.adaptive {
+                adaptive.reset();
+            }
         }
         let ports = &mut self.ports[device.first_port..=device.first_port + usize::from(device.num_ports())];
         let mut best = Support::default();

@@ -1,5 +1,6 @@
 //! How packets travel: by directed route and by forwarding tables.
 
+use crate::adaptive::{Choice, Transport};
 use crate::network::Network;
 use crate::packet::{PERMISSIVE_LID, Packet};
 use crate::partitions::Passing;
@@ -89,6 +90,21 @@ pub(crate) struct Arrival {
     pub(crate) hops: u32,
 }
 
+/// What a switch looks at when it forwards.
+#[derive(Clone, Copy)]
+struct Heading {
+    dlid: u16,
+    sl: u8,
+    lane: Lane,
+}
+
+impl Heading {
+    /// Of a packet of subnet management: on VL 15 the service level does not count.
+    fn management(dlid: u16) -> Self {
+        Self { dlid, sl: 0, lane: Lane::Management }
+    }
+}
+
 /// What a node does with a packet that forwarding tables carry.
 enum Step {
     Arrived,
@@ -110,7 +126,8 @@ impl Network {
     /// The way of a data packet: each port of exit and the port of entry behind it. Counts nothing.
     pub(crate) fn trace(&self, from: PortRef, dlid: u16) -> Result<Vec<PortRef>, Lost> {
         let (mut at, mut way) = (from, Vec::new());
-        while let Step::Leave(out) = self.step(at, dlid, way.len() / 2)? {
+        let heading = Heading { dlid, sl: 0, lane: Lane::Data };
+        while let Step::Leave(out) = self.step(at, heading, way.len() / 2)? {
             at = self.cross(out, Lane::Data)?;
             way.extend([out, at]);
         }
@@ -120,7 +137,7 @@ impl Network {
     /// A packet of subnet management to a LID.
     fn carry_by_tables(&mut self, from: PortRef, dlid: u16) -> Result<Arrival, Lost> {
         let (mut at, mut hops) = (from, 0);
-        while let Step::Leave(out) = self.step(at, dlid, hops as usize)? {
+        while let Step::Leave(out) = self.step(at, Heading::management(dlid), hops as usize)? {
             at = self.transmit(out, Lane::Management)?;
             hops += 1;
         }
@@ -130,7 +147,8 @@ impl Network {
     /// Any other packet: it wakes ARMED ports, and belongs to a partition.
     fn carry_data(&mut self, from: PortRef, packet: &Packet) -> Result<Arrival, Lost> {
         let (mut at, mut hops) = (from, 0);
-        while let Step::Leave(out) = self.step(at, packet.dlid, hops as usize)? {
+        let heading = Heading { dlid: packet.dlid, sl: packet.sl, lane: Lane::Data };
+        while let Step::Leave(out) = self.step(at, heading, hops as usize)? {
             if !self.lets_pass(out, Passing::Out, packet.p_key) {
                 return Err(self.wrong_p_key(out, Passing::Out));
             }
@@ -186,7 +204,8 @@ impl Network {
 
     /// Whether a packet that made so many hops and came in at `at` (that starts there, if it made none) has arrived, or by which port it
     /// leaves.
-    fn step(&self, at: PortRef, dlid: u16, hops: usize) -> Result<Step, Lost> {
+    fn step(&self, at: PortRef, heading: Heading, hops: usize) -> Result<Step, Lost> {
+        let Heading { dlid, sl, lane } = heading;
         let lost = |at, why| Err(Lost { at, why });
         let device = self.device(at.node);
         if !device.present {
@@ -198,7 +217,10 @@ impl Network {
         }
         let out = match &device.switch {
             Some(switch) if dlid > switch.info.linear_fdb_top() => return lost(at, LostWhy::AboveTop),
-            Some(switch) => switch.lft.get(usize::from(dlid)).copied().unwrap_or(0xff),
+            Some(switch) => {
+                let transport = if lane == Lane::Management { Transport::Smp } else { Transport::Ud };
+                self.exit(at, switch.choice(dlid, sl, transport), lane)
+            }
             None if self.owns(at, dlid) => return Ok(Step::Arrived),
             None if hops == 0 => at.port,
             None => return lost(at, LostWhy::WrongPort),
@@ -209,6 +231,19 @@ impl Network {
             _ if out == 0xff => lost(at, LostWhy::NoEntry),
             out if out == at && hops > 0 => lost(at, LostWhy::Loop),
             out => Ok(Step::Leave(out)),
+        }
+    }
+
+    /// The port of exit: where there is a choice, the first that can take the packet.
+    fn exit(&self, at: PortRef, choice: Choice, lane: Lane) -> u8 {
+        let takes = |&port: &u8| port != at.port && self.cross(PortRef::new(at.node, port), lane).is_ok();
+        match choice {
+            Choice::Static { port, spare } if spare.is_empty() || takes(&port) => port,
+            Choice::Static { port, spare } => spare.iter().find(takes).unwrap_or(port),
+            Choice::Group { primary, secondary, .. } => {
+                let all = || primary.iter().chain(secondary.iter());
+                all().find(takes).or_else(|| all().next()).unwrap_or(0xff)
+            }
         }
     }
 

@@ -13,8 +13,9 @@ use crate::traps::TrapKind;
 use heddle_fabric::PortRef;
 use heddle_mad::Time;
 use heddle_mad::wire::{
-    Attribute, CapabilityMask, CapabilityMask2, ExtendedPortInfo, GuidInfo, LinearForwardingTable, Mad, Method, MulticastForwardingTable,
-    NodeDescription, NodeInfo, Notice, NoticeType, PKeyTable, PortInfo, SlToVlMapping, Status, SwitchInfo, VlArbitration,
+    ArGroupTableCopy, Attribute, Capability, CapabilityMask, CapabilityMask2, ExtendedPortInfo, GeneralInfo, GuidInfo,
+    LinearForwardingTable, Mad, Method, MulticastForwardingTable, NodeDescription, NodeInfo, Notice, NoticeType, PKeyTable, PortInfo,
+    SlToVlMapping, Status, SwitchInfo, VlArbitration,
 };
 
 /// What a request brings about when its answer has left.
@@ -95,7 +96,12 @@ fn get(network: &Network, at: PortRef, mad: &Mad) -> Outcome {
         PKeyTable::ID => tables::get_p_keys(network, at, modifier),
         VlArbitration::ID => tables::get_vl_arbitration(network, at, modifier),
         SlToVlMapping::ID => sl_to_vl::get(network, at, modifier),
-        _ => Err(Status::BAD_ATTRIBUTE),
+        GeneralInfo::ID => general_info(network, at, modifier),
+        id => {
+            let (switch, adaptive) =
+                device.switch.as_ref().and_then(|switch| Some((switch, switch.adaptive.as_ref()?))).ok_or(Status::BAD_ATTRIBUTE)?;
+            adaptive.get(id, modifier, switch.info.linear_fdb_cap())
+        }
     }
 }
 
@@ -120,8 +126,17 @@ fn set(network: &mut Network, at: PortRef, mad: &Mad, effect: &mut Option<Effect
         }
         // A Set takes away the notice that a Get brought; there never is one here.
         Notice::ID => {}
-        // What there is else is read-only.
-        _ => return Err(Status::BAD_ATTRIBUTE),
+        // What there is else is read-only, but for adaptive routing.
+        id => {
+            let device = network.device_mut(at.node);
+            let ports = device.num_ports();
+            let switch = device.switch.as_mut().ok_or(Status::BAD_ATTRIBUTE)?;
+            let lids = switch.info.linear_fdb_cap();
+            switch.adaptive.as_mut().ok_or(Status::BAD_ATTRIBUTE)?.set(id, modifier, data, lids, ports)?;
+            if id == ArGroupTableCopy::ID {
+                return Ok(data); // which cannot be read
+            }
+        }
     }
     get(network, at, mad)
 }
@@ -143,6 +158,26 @@ fn no_notice() -> [u8; 64] {
     let mut notice = Notice::default();
     notice.set_notice_type(NoticeType::Empty as u8);
     *notice.bytes()
+}
+
+/// What the device can do beside what CapabilityMask says.
+fn general_info(network: &Network, at: PortRef, modifier: u32) -> Outcome {
+    let device = network.device(at.node);
+    let mut info = GeneralInfo::default();
+    if has_extended_port_info(device, network, at) {
+        info.add(Capability::ExtendedPortInfo);
+    }
+    if let Some(adaptive) = device.switch.as_ref().and_then(|switch| switch.adaptive.as_ref()) {
+        info.add(Capability::AdaptiveRoutingRev1);
+        if adaptive.fast_recovery() {
+            info.add(Capability::FastRecovery);
+        }
+    }
+    match modifier {
+        _ if info == GeneralInfo::default() => Err(Status::BAD_ATTRIBUTE),
+        GeneralInfo::MODIFIER => Ok(*info.bytes()),
+        _ => Err(Status::BAD_FIELD), // others ask for what is not known
+    }
 }
 
 /// Unknown devices of the vendor have it as well as those whose model says so.

@@ -24,6 +24,9 @@ pub(super) fn set_lft(device: &mut Device, modifier: u32, data: &[u8; 64]) -> Re
         switch.lft.resize(start + 64, 0xff);
     }
     switch.lft[start..start + 64].copy_from_slice(data);
+    if let Some(adaptive) = &mut switch.adaptive {
+        adaptive.plain_table_written();
+    }
     Ok(())
 }
 

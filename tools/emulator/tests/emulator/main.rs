@@ -1,5 +1,6 @@
 //! The emulator, seen from outside.
 
+mod adaptive;
 mod attributes;
 mod clients;
 mod devices;
