@@ -103,6 +103,10 @@ impl Model {
         MODELS.iter().find(known).or_else(|| MODELS.iter().find(default)).expect("a test makes sure that each kind has a default")
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether it stands for devices that are not known.
     pub(crate) fn is_default(&self) -> bool {
         self.devices.is_empty()

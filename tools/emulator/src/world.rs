@@ -247,6 +247,17 @@ impl World {
         self.network.port(at).map(|port| &port.tally)
     }
 
+    /// What the node's hardware is taken for, such as "ConnectX-7, BlueField-3"; `None` if there is no such node.
+    pub fn model(&self, node: NodeIndex) -> Option<&'static str> {
+        self.network.devices.get(node.index()).map(|device| device.model.name())
+    }
+
+    /// How many times the clients behind an end port were told to register with the subnet administration anew (PortInfo's
+    /// ClientReregister); `None` if there is no such port.
+    pub fn client_reregistrations(&self, at: PortRef) -> Option<u32> {
+        self.network.port(at).map(|port| port.client_reregistrations)
+    }
+
     /// A switch's SwitchInfo; `None` if the node is none.
     pub fn switch_info(&self, node: NodeIndex) -> Option<&SwitchInfo> {
         Some(&self.network.devices.get(node.index())?.switch.as_ref()?.info)

@@ -128,6 +128,7 @@ fn a_set_is_no_port_state_change_where_it_is_made() {
 #[test]
 fn tables_have_the_sizes_of_the_devices() {
     let mut emulator = devices();
+    assert_eq!(emulator.world().model(B), Some("ConnectX-3, ConnectX-3 Pro"));
     let node: NodeInfo = get::<NodeInfo>(&mut emulator, TO_B, 0).unwrap().attribute();
     assert_eq!((node.device_id(), node.partition_cap()), (0x1003, 128));
     let status = |emulator: &mut Emulator, ports: &[u8], attribute, modifier| {
@@ -176,6 +177,26 @@ fn there_is_no_notice() {
     assert_eq!(notice.kind(), Some(NoticeType::Empty));
 }
 
+/// 40 ports are three masks of 16: ports 0 to 15, 16 to 31, 32 to 47.
+#[test]
+fn multicast_masks_have_as_many_positions_as_the_ports_need() {
+    use heddle_fabric::{FabricBuilder, Guid, NodeKind, NodeSpec};
+    let mut builder = FabricBuilder::new();
+    builder.add_node(NodeSpec::new(NodeKind::Switch, Guid(1), 40, "switch")).unwrap();
+    let mut emulator = Emulator::new(&builder.build(), at(heddle_fabric::NodeIndex(0), 0)).unwrap();
+    for position in 0..3u8 {
+        let masks = MulticastForwardingTable::from_bytes([position + 1; 64]);
+        let modifier = MulticastForwardingTable::modifier(7, position);
+        assert_eq!(set(&mut emulator, &[], modifier, &masks).status(), Status::OK);
+    }
+    for position in 0..3u8 {
+        let modifier = MulticastForwardingTable::modifier(7, position);
+        assert_eq!(get::<MulticastForwardingTable>(&mut emulator, &[], modifier).unwrap().smp_data(), [position + 1; 64]);
+    }
+    let beyond = get::<MulticastForwardingTable>(&mut emulator, &[], MulticastForwardingTable::modifier(7, 3)).unwrap();
+    assert_eq!(beyond.status(), Status(0x1c));
+}
+
 #[test]
 fn only_an_enhanced_port_0_has_an_lmc() {
     let lmc = |emulator: &mut Emulator| {
@@ -221,6 +242,7 @@ fn port_info_keeps_the_rest_of_what_is_writable() {
         info.set_link_round_trip_latency(9);
     });
     assert!(answer.attribute::<PortInfo>().client_reregister(), "o14-12.2.1");
+    assert_eq!(emulator.world().client_reregistrations(at(B, 1)), Some(1));
     let port = info(&emulator, B, 1);
     assert_eq!((port.init_type(), port.client_reregister(), port.partition_enforcement_inbound()), (3, false, false));
     let read_only = (port.capability_mask_2(), port.max_credit_hint(), port.diag_code(), port.init_type_reply(), port.resp_time_value());
