@@ -1,7 +1,7 @@
 //! No bytes, and no order of events, make the emulator panic or hang.
 
 use crate::support::*;
-use heddle_emulator::{Event, Fault, parse_script};
+use heddle_emulator::{ClientId, Delivered, Event, Fault, Interest, Losses, Packet, Timing, World, parse_script};
 use heddle_fabric::NodeIndex;
 use heddle_mad::Time;
 use heddle_mad::transport::{Address, Envelope, Transport};
@@ -56,6 +56,70 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
+/// What clients do at once or later.
+#[derive(Clone, Debug)]
+enum Deed {
+    Send(usize, Box<Packet>),
+    Happen(Event),
+    Pass(u64),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let mixed = (likely(), 0u16..6, 0u16..6, any::<bool>(), any::<bool>()).prop_map(|(mut mad, first, last, by_first, by_last)| {
+        if by_first {
+            mad.set_dr_slid(first);
+        }
+        if by_last {
+            mad.0[34..36].copy_from_slice(&last.to_be_bytes());
+        }
+        mad
+    });
+    let mad = prop_oneof![likely(), mixed, bytes().prop_map(Mad)];
+    let lid = prop_oneof![Just(0xffff), 0u16..6, any::<u16>()];
+    let packet = (mad, lid, any::<u16>(), 0u32..3, 0u32..3).prop_map(|(mad, dlid, slid, src_qp, dst_qp)| {
+        let dst_qp = if matches!(mad.class(), Class::SUBN_LID | Class::SUBN_DIRECTED) && dst_qp < 2 { 0 } else { dst_qp };
+        Box::new(Packet { slid, src_qp, dst_qp, ..Packet::smp(dlid, mad) })
+    });
+    prop_oneof![
+        8 => (0usize..6, packet).prop_map(|(who, packet)| Deed::Send(who, packet)),
+        1 => event().prop_map(Deed::Happen),
+        1 => (0u64..100_000_000).prop_map(Deed::Pass),
+    ]
+}
+
+/// The fabric after [`bring_up`], and clients at all its end ports, two of them at one.
+fn crowd(timing: Timing, losses: Losses) -> (World, Vec<ClientId>) {
+    let mut emulator = emulator();
+    bring_up(&mut emulator);
+    let mut world = World::new(&fabric());
+    std::mem::swap(&mut world, emulator.world_mut());
+    world.detach(ClientId(1));
+    world.set_timing(timing);
+    let ends = [at(A, 1), at(A, 2), at(S, 0), at(T, 0), at(B, 1), at(B, 1)];
+    let clients = ends.map(|end| world.attach(end, losses).unwrap());
+    (world, clients.to_vec())
+}
+
+fn do_all(world: &mut World, clients: &[ClientId], deeds: &[Deed], mut each: impl FnMut(&mut World)) {
+    for deed in deeds {
+        match deed {
+            Deed::Send(who, packet) => world.send(clients[*who], packet),
+            Deed::Happen(event) => world.apply(event.clone()),
+            Deed::Pass(nanoseconds) => world.handle_timeout(Time(world.now().0 + nanoseconds)),
+        }
+        each(world);
+    }
+    // Traps go on for a while; then all is at rest.
+    while let Some(next) = world.poll_timeout() {
+        world.handle_timeout(next);
+        each(world);
+    }
+}
+
+fn timing() -> impl Strategy<Value = Timing> {
+    prop_oneof![Just(Timing::Instant), any::<u64>().prop_map(|seed| Timing::Hardware { seed })]
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_survived(mads in prop::collection::vec((address(), bytes()), 1..20), is_up: bool) {
@@ -88,6 +152,62 @@ proptest! {
             Ok((heard, emulator.world().counters().clone()))
         };
         prop_assert_eq!(run()?, run()?);
+    }
+
+    #[test]
+    fn the_same_deeds_of_many_clients_have_the_same_outcome(timing in timing(), deeds in prop::collection::vec(deed(), 1..60)) {
+        let run = || {
+            let (mut world, clients) = crowd(timing, Losses::Told);
+            for &client in &clients[..3] {
+                let classes = [Class::SUBN_LID, Class::SUBN_DIRECTED, Class::SUBN_ADM];
+                world.set_interests(client, classes.map(|class| Interest::all(class.0, 1)).to_vec());
+            }
+            let mut heard = Vec::new();
+            do_all(&mut world, &clients, &deeds, |world| heard.extend(std::iter::from_fn(|| world.poll_delivery())));
+            (heard, world.now(), world.counters().clone())
+        };
+        prop_assert_eq!(run(), run());
+        // Who did not ask for it is not told.
+        let (mut world, clients) = crowd(timing, Losses::Silent);
+        do_all(&mut world, &clients, &deeds, |_| {});
+        prop_assert!(std::iter::from_fn(|| world.poll_delivery()).all(|(_, delivered)| matches!(delivered, Delivered::Received(_))));
+    }
+
+    /// A client that is told of losses hears of each request: an answer (two from who answers twice), or that there is none.
+    #[test]
+    fn who_wants_to_be_told_hears_of_every_request(timing in timing(), deeds in prop::collection::vec(deed(), 1..60)) {
+        let (mut world, clients) = crowd(timing, Losses::Told);
+        let mut number = 0;
+        let mut asked = Vec::new();
+        let mut deeds = deeds;
+        for deed in &mut deeds {
+            let Deed::Send(who, packet) = deed else { continue };
+            let mad = &mut packet.mad;
+            let is_request = !mad.method().is_response() && mad.method() != Method::TRAP_REPRESS;
+            // Answers of nobody's asking would pass for answers to these.
+            number += 1;
+            mad.set_transaction(number);
+            if is_request {
+                asked.push((clients[*who], number));
+            }
+        }
+        let mut heard = std::collections::BTreeMap::new();
+        do_all(&mut world, &clients, &deeds, |world| {
+            for (client, delivered) in std::iter::from_fn(|| world.poll_delivery()) {
+                let (Delivered::Received(packet) | Delivered::Lost(packet)) = &delivered;
+                assert_eq!(packet.mad.transaction() >> 48, u64::from(client.0));
+                let answers: &mut (u32, u32) = heard.entry((client, packet.mad.transaction() & 0xffff_ffff_ffff)).or_default();
+                match delivered {
+                    Delivered::Received(_) => answers.0 += 1,
+                    Delivered::Lost(_) => answers.1 += 1,
+                }
+            }
+        });
+        for who in &asked {
+            let answers = heard.get(who).copied();
+            prop_assert!(matches!(answers, Some((1 | 2, 0) | (0 | 1, 1))), "{:?}: {:?}", who, answers);
+        }
+        prop_assert_eq!(heard.len(), asked.len());
     }
 
     #[test]

@@ -1,0 +1,95 @@
+//! How long the largest fabric takes to load, what it needs, and how many requests a second it answers in process on one core:
+//! `cargo bench -p heddle-emulator --bench rates [FABRIC]`.
+
+use heddle_emulator::{ClientId, Delivered, Losses, Packet, World};
+use heddle_fabric::{Fabric, NodeIndex, NodeKind, PortRef};
+use heddle_mad::wire::{Attribute, LinearForwardingTable, Mad, Method, NodeInfo, Path, PortInfo};
+use std::time::{Duration, Instant};
+
+/// 45,056 hosts and 3,840 switches.
+const LARGEST: &str = "clos3:64,pods=44";
+const HOPS: usize = 6;
+const DIRECTED: u16 = 0xffff;
+
+fn main() {
+    let spec = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_else(|| LARGEST.to_owned());
+    let began = Instant::now();
+    let fabric = match heddle_fabric::generate(&spec) {
+        Ok(builder) => builder.build(),
+        Err(error) => panic!("{spec}: {error}"),
+    };
+    let generated = began.elapsed();
+    let mut world = World::new(&fabric);
+    let loaded = began.elapsed();
+    let hosts = fabric.nodes().len() - fabric.switches().len();
+    println!("{spec}: {hosts} hosts, {} switches", fabric.switches().len());
+    println!("  generated in {:.2} s, loaded in {:.2} s, peak memory {}", generated.as_secs_f64(), loaded.as_secs_f64(), peak_memory());
+
+    let host = fabric.nodes().iter().position(|node| node.kind == NodeKind::Ca).expect("a host for the client");
+    let at = PortRef::new(NodeIndex(host as u32), 1);
+    let client = world.attach(at, Losses::Silent).expect("a host's port");
+    let to_hosts = walks(&fabric, at, |kind| kind == NodeKind::Ca);
+    let to_switches = walks(&fabric, at, |kind| kind == NodeKind::Switch);
+    let get = |path: &Path, id, modifier| Mad::directed(path, Method::GET, id, modifier);
+    rate(&mut world, client, "Get NodeInfo of hosts", &to_hosts, |path, _| get(path, NodeInfo::ID, 0));
+    rate(&mut world, client, "Get NodeInfo of switches", &to_switches, |path, _| get(path, NodeInfo::ID, 0));
+    rate(&mut world, client, "Get PortInfo of hosts", &to_hosts, |path, _| get(path, PortInfo::ID, 1));
+    rate(&mut world, client, "Get PortInfo of switches", &to_switches, |path, turn| get(path, PortInfo::ID, 1 + turn % 8));
+    let block = LinearForwardingTable::from_bytes([1; 64]);
+    rate(&mut world, client, "Set LinearForwardingTable", &to_switches, |path, turn| {
+        let mut mad = Mad::directed(path, Method::SET, LinearForwardingTable::ID, turn % 768);
+        mad.set_attribute(&block);
+        mad
+    });
+    println!("  peak memory in the end {}", peak_memory());
+}
+
+/// A thousand random walks of [`HOPS`] hops from a host to a node of the kind wanted.
+fn walks(fabric: &Fabric, from: PortRef, wanted: impl Fn(NodeKind) -> bool) -> Vec<Path> {
+    let mut seed = 1u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    let mut found = Vec::new();
+    for _ in 0..1_000_000 {
+        let (mut path, mut out) = (Path::local(), from);
+        let end = (1..=HOPS).try_fold(from.node, |_, hop| {
+            let peer = fabric.port(out)?.peer?;
+            path = path.then(out.port)?;
+            let next = fabric.node(peer.node);
+            out = PortRef::new(peer.node, 1 + random(next.num_ports.into()) as u8);
+            (hop == HOPS || next.kind == NodeKind::Switch).then_some(peer.node)
+        });
+        if end.is_some_and(|end| wanted(fabric.node(end).kind)) {
+            found.push(path);
+        }
+        if found.len() == 1000 {
+            break;
+        }
+    }
+    assert!(!found.is_empty(), "no way of {HOPS} hops leads to such a node");
+    found
+}
+
+/// Asks for two seconds, each time after the answer before.
+fn rate(world: &mut World, client: ClientId, what: &str, paths: &[Path], mad: impl Fn(&Path, u32) -> Mad) {
+    let (began, mut asked) = (Instant::now(), 0u32);
+    while began.elapsed() < Duration::from_secs(2) {
+        for path in paths {
+            world.send(client, &Packet::smp(DIRECTED, mad(path, asked)));
+            match world.poll_delivery() {
+                Some((_, Delivered::Received(answer))) => assert_eq!(answer.mad.status().0, 0, "{answer:?}"),
+                other => panic!("{other:?}"),
+            }
+            asked += 1;
+        }
+    }
+    println!("  {what}, {HOPS} hops: {:.0} SMP/s", f64::from(asked) / began.elapsed().as_secs_f64());
+}
+
+fn peak_memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<f64>().ok());
+    kilobytes.map_or_else(|| "unknown".to_owned(), |kilobytes| format!("{:.0} MB", kilobytes / 1e3))
+}
