@@ -12,11 +12,12 @@
 //! let mut builder = heddle_fabric::generate("ring:6,hosts=2")?;
 //! builder.assign_lids()?;
 //! let fabric = builder.build();
-//! let shortest = Programmed::of_tables(&fabric, &route(Engine::MinHop, &fabric).unwrap());
+//! let route = |engine| route(engine, &fabric, &heddle_engines::Options::default()).unwrap();
+//! let shortest = Programmed::of_tables(&fabric, &route(Engine::MinHop));
 //! let Attack::Stopped { outcome, .. } = shortest.attack(&Options::default()) else { panic!("six switches in a ring") };
 //! assert_eq!(outcome.stopped().unwrap().circle.len(), 6);
 //!
-//! let up_and_down = Programmed::of_tables(&fabric, &route(Engine::UpDown, &fabric).unwrap());
+//! let up_and_down = Programmed::of_tables(&fabric, &route(Engine::UpDown));
 //! assert!(matches!(up_and_down.attack(&Options::default()), Attack::Free));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -191,6 +191,16 @@ fn who_wants_to_be_told_hears_of_each_loss_with_what_was_asked() {
     received(&mut world, asker);
     world.apply(Event::Heal(T));
 
+    // S wants an M_Key of who writes, and says nothing to others (IBA 14.2.4).
+    let mut info = *world.port_info(at(S, 0)).unwrap();
+    info.set_m_key(7);
+    info.set_port_state(0);
+    let mut set = Mad::directed(&path(TO_S), Method::SET, PortInfo::ID, 0);
+    set.set_attribute(&info);
+    world.send(asker, &Packet::smp(DIRECTED, set));
+    received(&mut world, asker);
+    assert!(lost(&mut world, DIRECTED, set), "not admitted");
+
     // B's answer is lost: T has no entry for A.
     let mut block = [0xff; 64];
     block[usize::from(LID_B)] = 2;
