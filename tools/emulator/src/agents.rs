@@ -2,6 +2,7 @@
 
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::pma;
 use crate::sma::{self, Reply};
 use heddle_fabric::PortRef;
 use heddle_mad::Time;
@@ -12,6 +13,7 @@ use heddle_mad::wire::Class;
 pub(crate) fn answer(network: &mut Network, at: PortRef, now: Time, packet: &mut Packet) -> Option<Reply> {
     match packet.mad.class() {
         Class::SUBN_LID | Class::SUBN_DIRECTED => Some(sma::answer(network, at, packet.routed_from(), now, &mut packet.mad)),
+        Class::PERF => Some(pma::answer(network, at, &mut packet.mad)),
         _ => None,
     }
 }

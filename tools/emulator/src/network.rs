@@ -3,7 +3,9 @@
 use crate::adaptive::Adaptive;
 use crate::cold::{self, Support};
 use crate::models::Model;
+use crate::pma::Performance;
 use crate::sma::SlToVl;
+use crate::tally::Tally;
 use heddle_fabric::{Fabric, Guid, Link, LinkSpeed, NodeIndex, NodeKind, PortRef};
 use heddle_mad::Time;
 use heddle_mad::wire::{AttributeId, NodeInfo, NodeType, PhysicalState, PortInfo, PortState, SwitchInfo};
@@ -26,6 +28,7 @@ pub(crate) struct Device {
     /// Blocks of P_Keys, GUIDs, VL arbitration and multicast tables that were written, by attribute, port and block.
     pub(crate) blocks: BTreeMap<(AttributeId, u8, u32), [u8; 64]>,
     pub(crate) sl_to_vl: SlToVl,
+    pub(crate) performance: Performance,
     /// Requests that arrive earlier wait until then.
     pub(crate) busy_until: Time,
     node_info: NodeInfo,
@@ -60,30 +63,6 @@ pub(crate) struct Port {
     pub(crate) guid: u64,
     pub(crate) link: Link,
     pub(crate) tally: Tally,
-}
-
-/// What crossed a port since the power came on, and what did not. Wide, so that nothing here ever overflows; the counters of the
-/// management attributes are narrower.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Units of 4 bytes sent.
-    pub xmit_data: u64,
-    /// Units of 4 bytes received.
-    pub rcv_data: u64,
-    /// Packets sent.
-    pub xmit_pkts: u64,
-    /// Packets received.
-    pub rcv_pkts: u64,
-    /// Packets that were to leave by the port while its link was down or not ACTIVE.
-    pub xmit_discards: u64,
-    /// Packets that came in at a port that does not have their LID.
-    pub rcv_errors: u64,
-    /// Packets that came in and that the switch's forwarding table leads nowhere.
-    pub rcv_switch_relay_errors: u64,
-    /// Packets of other partitions that came in.
-    pub rcv_constraint_errors: u64,
-    /// Packets of other partitions that were to leave.
-    pub xmit_constraint_errors: u64,
 }
 
 impl Port {
@@ -135,6 +114,7 @@ impl Network {
                     .map(|model| Switch { adaptive: model.adaptive_routing.as_ref().map(Adaptive::new), ..Switch::default() }),
                 blocks: BTreeMap::new(),
                 sl_to_vl: SlToVl::default(),
+                performance: Performance::default(),
                 busy_until: Time::ZERO,
                 node_info: info,
                 first_port: network.ports.len(),
@@ -240,6 +220,7 @@ impl Network {
         let device = &mut self.devices[node.index()];
         device.blocks.clear();
         device.sl_to_vl = SlToVl::default();
+        device.performance = Performance::default();
         let model = device.model;
         if let (Some(switch), Some(model)) = (&mut device.switch, &model.switch) {
             switch.lft = Vec::new();

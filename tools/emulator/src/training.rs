@@ -44,6 +44,7 @@ impl Network {
             let port = self.port_mut(end).expect("a link that is up has two ends");
             port.info.set_state(PortState::Down);
             port.info.set_physical_state(port.resting);
+            port.tally.link_downed += 1;
         }
         true
     }

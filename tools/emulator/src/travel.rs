@@ -31,6 +31,8 @@ pub enum LostWhy {
     NotActive,
     /// The forwarding table has no entry for the LID.
     NoEntry,
+    /// The SL to VL mapping gives the packet no VL that the port of exit has.
+    NoVl,
     /// The LID is above the switch's LinearFDBTop.
     AboveTop,
     /// The forwarding table leads to a port that does not have the LID.
@@ -58,6 +60,7 @@ impl fmt::Display for LostWhy {
             Self::LinkDown => "the link is down",
             Self::NotActive => "the link is not ACTIVE",
             Self::NoEntry => "the forwarding table has no entry for the LID",
+            Self::NoVl => "the service level is mapped to no VL of the port of exit",
             Self::AboveTop => "the LID is above LinearFDBTop",
             Self::WrongPort => "the forwarding table leads to a port that does not have the LID",
             Self::Loop => "the forwarding tables lead in a circle",
@@ -138,7 +141,7 @@ impl Network {
     fn carry_by_tables(&mut self, from: PortRef, dlid: u16) -> Result<Arrival, Lost> {
         let (mut at, mut hops) = (from, 0);
         while let Step::Leave(out) = self.step(at, Heading::management(dlid), hops as usize)? {
-            at = self.transmit(out, Lane::Management)?;
+            at = self.transmit(out, Lane::Management, None)?;
             hops += 1;
         }
         Ok(Arrival { at, hops })
@@ -152,7 +155,8 @@ impl Network {
             if !self.lets_pass(out, Passing::Out, packet.p_key) {
                 return Err(self.wrong_p_key(out, Passing::Out));
             }
-            at = self.transmit(out, Lane::Data)?;
+            let vl = self.vl(at, out, packet.sl).ok_or(Lost { at, why: LostWhy::NoVl })?;
+            at = self.transmit(out, Lane::Data, Some((packet.sl, vl)))?;
             self.activate_by_data(at);
             if !self.lets_pass(at, Passing::In, packet.p_key) {
                 return Err(self.wrong_p_key(at, Passing::In));
@@ -264,7 +268,7 @@ impl Network {
             if !through {
                 return lost(at, LostWhy::NotThrough);
             }
-            at = self.transmit(out, Lane::Management)?;
+            at = self.transmit(out, Lane::Management, None)?;
             mad.return_path_mut()[hop] = at.port;
         }
         mad.set_hop_pointer(hops + 1);
@@ -288,22 +292,20 @@ impl Network {
             if !through {
                 return lost(at, LostWhy::NotThrough);
             }
-            at = self.transmit(out, Lane::Management)?;
+            at = self.transmit(out, Lane::Management, None)?;
         }
         mad.set_hop_pointer(0);
         Ok(Arrival { at, hops: u32::from(hops) })
     }
 
-    /// As [`Network::cross`], counted at both ends.
-    fn transmit(&mut self, out: PortRef, lane: Lane) -> Result<PortRef, Lost> {
-        let peer = self.cross(out, lane)?;
+    /// As [`Network::cross`], counted at both ends: `lane` is service level and VL, unless that is VL 15.
+    fn transmit(&mut self, out: PortRef, needs: Lane, lane: Option<(u8, u8)>) -> Result<PortRef, Lost> {
+        let peer = self.cross(out, needs)?;
         if let Some(port) = self.port_mut(out) {
-            port.tally.xmit_pkts += 1;
-            port.tally.xmit_data += MAD_DWORDS;
+            port.tally.sent(MAD_DWORDS, lane);
         }
         if let Some(port) = self.port_mut(peer) {
-            port.tally.rcv_pkts += 1;
-            port.tally.rcv_data += MAD_DWORDS;
+            port.tally.received(MAD_DWORDS, lane);
         }
         Ok(peer)
     }
@@ -323,10 +325,25 @@ impl Network {
     /// Counts a loss at its port, if the hardware has a counter for it (IBA 16.1.3.5, PortCounters).
     fn count_loss(&mut self, lost: &Lost) {
         let Some(port) = self.port_mut(lost.at) else { return };
+        let tally = &mut port.tally;
         match lost.why {
-            LostWhy::LinkDown | LostWhy::NotActive => port.tally.xmit_discards += 1,
-            LostWhy::NoEntry | LostWhy::AboveTop | LostWhy::Loop => port.tally.rcv_switch_relay_errors += 1,
-            LostWhy::WrongPort => port.tally.rcv_errors += 1,
+            LostWhy::LinkDown | LostWhy::NotActive => {
+                tally.xmit_discards += 1;
+                tally.inactive_discards += 1;
+            }
+            LostWhy::NoEntry | LostWhy::AboveTop => {
+                tally.rcv_switch_relay_errors += 1;
+                tally.dlid_mapping_errors += 1;
+            }
+            LostWhy::NoVl => {
+                tally.rcv_switch_relay_errors += 1;
+                tally.vl_mapping_errors += 1;
+            }
+            LostWhy::Loop => {
+                tally.rcv_switch_relay_errors += 1;
+                tally.looping_errors += 1;
+            }
+            LostWhy::WrongPort => tally.rcv_errors += 1,
             LostWhy::NodeRemoved | LostWhy::NoSuchPort | LostWhy::NotThrough | LostWhy::BadRoute | LostWhy::NoReceiver => {}
             LostWhy::WrongPKey | LostWhy::WrongQKey => {} // counted where they are refused
         }

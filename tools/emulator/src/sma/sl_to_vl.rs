@@ -29,6 +29,17 @@ impl Device {
     }
 }
 
+impl Network {
+    /// The VL of a packet of general services or data that came in at `input` (at the same port, if it begins here) and leaves by `output`;
+    /// `None` if the port has no such VL: the packet is dropped (IBA 7.6.6).
+    pub(crate) fn vl(&self, input: PortRef, output: PortRef, sl: u8) -> Option<u8> {
+        let row = self.device(output.node).sl_to_vl(input.port, output.port).unwrap_or_else(|| cold_row(self, output));
+        let vl = row[usize::from(sl & 15) / 2] >> (4 * (1 - sl % 2)) & 15;
+        let vls = data_vls(self.port(output)?.info.operational_vls()).unwrap_or(1);
+        (vl < vls).then_some(vl)
+    }
+}
+
 pub(super) fn get(network: &Network, at: PortRef, modifier: u32) -> Outcome {
     let (inputs, outputs) = ports_of(network, at, modifier)?;
     if inputs.start() != inputs.end() || outputs.start() != outputs.end() {

@@ -273,11 +273,11 @@ fn ports_count_what_crosses_them() {
     let mut world = world();
     let asker = client(&mut world, at(A, 1));
     let ends = [at(A, 1), at(S, 3), at(S, 5), at(T, 7), at(T, 2), at(B, 1), at(S, 6)];
-    let before = ends.map(|end| *world.tally(end).unwrap());
+    let before = ends.map(|end| world.tally(end).unwrap().clone());
     world.send(asker, &Packet::smp(LID_B, ask(1)));
     world.send(asker, &Packet::smp(DIRECTED, Mad::directed(&path(TO_T), Method::GET, NodeInfo::ID, 0)));
     let counted = |world: &World, index: usize| {
-        let (now, then) = (world.tally(ends[index]).unwrap(), before[index]);
+        let (now, then) = (world.tally(ends[index]).unwrap(), &before[index]);
         let packets = (now.xmit_pkts - then.xmit_pkts, now.rcv_pkts - then.rcv_pkts);
         assert_eq!((now.xmit_data - then.xmit_data, now.rcv_data - then.rcv_data), (72 * packets.0, 72 * packets.1));
         packets

@@ -3,6 +3,7 @@
 mod adaptive;
 mod attributes;
 mod clients;
+mod counters;
 mod devices;
 mod events;
 mod keys;

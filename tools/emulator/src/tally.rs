@@ -1,0 +1,99 @@
+/// What crossed a port since the power came on, and what did not. Wide, so that nothing here ever overflows; the counters of the
+/// management attributes are narrower, and can be cleared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Units of 4 bytes sent.
+    pub xmit_data: u64,
+    /// Units of 4 bytes received.
+    pub rcv_data: u64,
+    /// Packets sent.
+    pub xmit_pkts: u64,
+    /// Packets received.
+    pub rcv_pkts: u64,
+    /// Of the packets sent, those to several receivers.
+    pub xmit_multicast_pkts: u64,
+    /// Of the packets received, those to several receivers.
+    pub rcv_multicast_pkts: u64,
+    /// Ticks (4 ns) in which there was something to send and no credit to send it.
+    pub xmit_wait: u64,
+    /// Minor errors of the link.
+    pub symbol_errors: u64,
+    /// How many times the link recovered from errors.
+    pub link_error_recoveries: u64,
+    /// How many times the link went down.
+    pub link_downed: u64,
+    /// How many times there were too many errors of the link at a time.
+    pub local_link_integrity_errors: u64,
+    /// How many times the buffers overran.
+    pub excessive_buffer_overruns: u64,
+    /// Packets of subnet management for which there was no room.
+    pub vl15_dropped: u64,
+    /// Packets of general services for which there was no room.
+    pub qp1_dropped: u64,
+    /// Packets that came in damaged: spoilt on the cable, malformed, or at a port that does not have their LID.
+    pub rcv_errors: u64,
+    /// Packets that came in marked as damaged before.
+    pub rcv_remote_physical_errors: u64,
+    /// Packets that came in and that the switch could not pass on: see the three fields below.
+    pub rcv_switch_relay_errors: u64,
+    /// Packets that the forwarding table leads nowhere.
+    pub dlid_mapping_errors: u64,
+    /// Packets whose service level has no VL.
+    pub vl_mapping_errors: u64,
+    /// Packets that the forwarding table leads back, or in a circle.
+    pub looping_errors: u64,
+    /// Packets of other partitions that came in.
+    pub rcv_constraint_errors: u64,
+    /// Packets of other partitions that were to leave.
+    pub xmit_constraint_errors: u64,
+    /// Packets that were to leave and did not: see the four fields below.
+    pub xmit_discards: u64,
+    /// Packets that were to leave by the port while its link was down or not ACTIVE.
+    pub inactive_discards: u64,
+    /// Packets longer than NeighborMTU.
+    pub mtu_discards: u64,
+    /// Packets that were in the switch for longer than SwitchInfo's LifeTimeValue.
+    pub lifetime_discards: u64,
+    /// Packets that were at the head of their queue for longer than HOQLife.
+    pub hoq_discards: u64,
+    /// By service level and VL, of data packets: `None` while there was none. VL 15 is what is missing in the sums.
+    pub lanes: Option<Box<Lanes>>,
+}
+
+/// Data packets by service level and by VL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lanes {
+    /// By service level: units of 4 bytes sent.
+    pub sl_xmit_data: [u64; 16],
+    /// By service level: units of 4 bytes received.
+    pub sl_rcv_data: [u64; 16],
+    /// By VL: packets received.
+    pub vl_rcv_pkts: [u64; 16],
+    /// By VL: units of 4 bytes received.
+    pub vl_rcv_data: [u64; 16],
+    /// By VL: as [`Tally::xmit_wait`].
+    pub vl_xmit_wait: [u64; 16],
+}
+
+impl Tally {
+    /// Counts a packet that left, of so many units of 4 bytes; `lane` is its service level and VL, unless that is VL 15.
+    pub(crate) fn sent(&mut self, data: u64, lane: Option<(u8, u8)>) {
+        self.xmit_pkts += 1;
+        self.xmit_data += data;
+        if let Some((sl, _)) = lane {
+            self.lanes.get_or_insert_default().sl_xmit_data[usize::from(sl & 15)] += data;
+        }
+    }
+
+    /// Counts a packet that came in, as [`Tally::sent`].
+    pub(crate) fn received(&mut self, data: u64, lane: Option<(u8, u8)>) {
+        self.rcv_pkts += 1;
+        self.rcv_data += data;
+        if let Some((sl, vl)) = lane {
+            let lanes = self.lanes.get_or_insert_default();
+            lanes.sl_rcv_data[usize::from(sl & 15)] += data;
+            lanes.vl_rcv_pkts[usize::from(vl & 15)] += 1;
+            lanes.vl_rcv_data[usize::from(vl & 15)] += data;
+        }
+    }
+}
