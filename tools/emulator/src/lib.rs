@@ -22,8 +22,6 @@
 //! assert_eq!(answer.mad.attribute::<NodeInfo>().kind(), Some(NodeType::Switch));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! What it does not do: there is no performance management.
 #![forbid(unsafe_code)]
 
 mod adaptive;
