@@ -114,9 +114,20 @@ impl World {
 
     /// As [`World::take_down`], by a Set at this end. What a Set does at its own port is no PortStateChange (IBA 14.2.5.4).
     pub(crate) fn take_down_by_set(&mut self, at: PortRef) {
-        if self.network.lower(at)
-            && let Some(peer) = self.network.port(at).and_then(|port| port.peer)
-        {
+        if self.network.lower(at) {
+            self.peer_changed(at);
+        }
+    }
+
+    /// As [`World::take_down_by_set`], but only the logical state, which is INIT at once.
+    pub(crate) fn reset_link(&mut self, at: PortRef) {
+        if self.network.reset_link(at) {
+            self.peer_changed(at);
+        }
+    }
+
+    fn peer_changed(&mut self, at: PortRef) {
+        if let Some(peer) = self.network.port(at).and_then(|port| port.peer) {
             self.port_changed(peer);
         }
     }

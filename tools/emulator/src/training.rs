@@ -49,6 +49,16 @@ impl Network {
         true
     }
 
+    /// Lets both ends of the link in port `at` begin anew, in INIT, if it is up (IBA 7.2.7: a Set to DOWN resets the logical state only).
+    /// Whether it was.
+    pub(crate) fn reset_link(&mut self, at: PortRef) -> bool {
+        let Some(peer) = self.port(at).filter(|port| port.is_up()).and_then(|port| port.peer) else { return false };
+        for end in [at, peer] {
+            self.port_mut(end).expect("a link that is up has two ends").info.set_state(PortState::Init);
+        }
+        true
+    }
+
     /// A data packet arrived at an ARMED port: it becomes ACTIVE (IBA 7.2.7).
     pub(crate) fn activate_by_data(&mut self, at: PortRef) {
         if let Some(port) = self.port_mut(at)

@@ -411,6 +411,7 @@ impl World {
         match effect {
             None => {}
             Some(Effect::LinkUp(port)) => self.plan(self.now + TRAINING, Happening::Train(port)),
+            Some(Effect::LinkReset(port)) => self.reset_link(port),
             Some(Effect::LinkDown(port)) => {
                 self.take_down_by_set(port);
                 self.plan(self.now + TRAINING, Happening::Train(port));

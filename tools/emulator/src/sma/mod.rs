@@ -23,6 +23,8 @@ use heddle_mad::wire::{
 pub(crate) enum Effect {
     /// The port's link goes down, and up again unless something hinders it.
     LinkDown(PortRef),
+    /// Both ends of the port's link begin anew: DOWN, and INIT at once.
+    LinkReset(PortRef),
     /// The port's link may come up.
     LinkUp(PortRef),
     /// The end port tells the subnet manager.

@@ -30,8 +30,8 @@ pub(super) fn get(network: &Network, at: PortRef, modifier: u32, m_key: u64) -> 
     Ok(info)
 }
 
-/// Takes over what may be written, all of it or nothing. The answer is what a Get would bring, but it already says that the link is down
-/// which falls once the answer has left, and keeps ClientReregister (o14-12.2.1).
+/// Takes over what may be written, all of it or nothing. The answer is what a Get would bring, but it already says what becomes of the link
+/// once the answer has left, and keeps ClientReregister (o14-12.2.1).
 pub(super) fn set(
     network: &mut Network,
     at: PortRef,
@@ -62,16 +62,19 @@ pub(super) fn set(
         port.rest_by_default();
     }
     *effect = obey(port, target, command);
-    let falls = matches!(effect, Some(Effect::LinkDown(_)));
     let resting = port.resting;
     let reregisters = is_end && wanted.client_reregister() && capabilities.contains(CapabilityMask::CLIENT_REREGISTRATION);
     port.client_reregistrations += u32::from(reregisters);
 
     let mut answer = get(network, at, modifier, info.m_key())?;
     answer.set_client_reregister(reregisters);
-    if falls {
-        answer.set_state(PortState::Down);
-        answer.set_physical_state(resting);
+    match effect {
+        Some(Effect::LinkDown(_)) => {
+            answer.set_state(PortState::Down);
+            answer.set_physical_state(resting);
+        }
+        Some(Effect::LinkReset(_)) => answer.set_state(PortState::Init),
+        _ => {}
     }
     Ok(answer)
 }
@@ -82,7 +85,7 @@ enum Command {
     Stay,
     /// To ARMED or ACTIVE.
     Rise(PortState),
-    /// To DOWN, and there to this physical state; to that of LinkDownDefaultState where none is given.
+    /// To DOWN. Where no physical state is given, the physical link stays, which leads to INIT again at once.
     Fall(Option<PhysicalState>),
 }
 
@@ -114,6 +117,7 @@ fn obey(port: &mut Port, at: PortRef, command: Command) -> Option<Effect> {
             port.info.set_state(state);
             None
         }
+        Command::Fall(None) if port.is_up() => Some(Effect::LinkReset(at)),
         // Only a physical state ends it.
         Command::Fall(None) if port.resting == PhysicalState::Disabled => None,
         Command::Fall(physical) => {

@@ -29,7 +29,7 @@ fn links_come_up_at_the_best_that_both_ends_can_do() {
 
 /// Takes the link of S 5 down and lets it train.
 fn retrain(emulator: &mut Emulator) -> PortInfo {
-    assert_eq!(change_port(emulator, TO_S, 5, |info| info.set_state(PortState::Down)).status(), Status::OK);
+    assert_eq!(change_port(emulator, TO_S, 5, |info| info.set_physical_state(PhysicalState::Polling)).status(), Status::OK);
     receive_all(emulator, Duration::from_secs(1));
     assert_eq!(info(emulator, S, 5).state(), info(emulator, T, 7).state());
     info(emulator, S, 5)
@@ -91,10 +91,10 @@ fn ends_without_a_common_speed_stay_down() {
 fn a_link_asleep_at_both_ends_wakes_when_one_polls() {
     let mut emulator = devices();
     let by_6 = &[1, 6];
-    let asleep = |info: &mut PortInfo| info.set_link_down_default_state(PhysicalState::Sleep as u8);
-    change_port(&mut emulator, TO_S, 5, asleep);
-    change_port(&mut emulator, by_6, 7, asleep);
-    let down = retrain(&mut emulator);
+    change_port(&mut emulator, by_6, 7, |info| info.set_link_down_default_state(PhysicalState::Sleep as u8));
+    change_port(&mut emulator, TO_S, 5, |info| info.set_physical_state(PhysicalState::Sleep));
+    receive_all(&mut emulator, Duration::from_secs(1));
+    let down = info(&emulator, S, 5);
     assert_eq!((down.state(), down.physical_state()), (Some(PortState::Down), Some(PhysicalState::Sleep)));
     change_port(&mut emulator, by_6, 7, |info| info.set_physical_state(PhysicalState::Polling));
     receive_all(&mut emulator, Duration::from_secs(1));
@@ -118,7 +118,7 @@ fn the_answer_to_a_set_that_takes_the_link_down_says_so() {
 #[test]
 fn a_set_is_no_port_state_change_where_it_is_made() {
     let mut emulator = devices();
-    change_port(&mut emulator, TO_S, 5, |info| info.set_state(PortState::Down));
+    change_port(&mut emulator, TO_S, 5, |info| info.set_physical_state(PhysicalState::Polling));
     let changed = |emulator: &Emulator| [S, T].map(|node| emulator.world().switch_info(node).unwrap().port_state_change());
     assert_eq!(changed(&emulator), [false, true]);
     receive_all(&mut emulator, Duration::from_secs(1));
