@@ -343,7 +343,7 @@ impl World {
         if self.faults.get_mut(&at.node).is_some_and(Faults::ignores) {
             return self.tell_lost(request);
         }
-        if mad.method() == Method::TRAP_REPRESS {
+        if packet.is_smp() && mad.method() == Method::TRAP_REPRESS {
             return self.repress(at, packet);
         }
         self.answer(at, packet, request);
