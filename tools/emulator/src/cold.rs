@@ -47,7 +47,7 @@ pub(crate) fn port_info(model: &Model, number: u8, own: &Support, best: &Support
     info.set_link_down_default_state(PhysicalState::Polling as u8);
     info.set_neighbor_mtu(Mtu::B256 as u8); // what a manager forgets to raise shall be seen
     info.set_vl_cap(model.vl_cap());
-    info.set_operational_vls(1);
+    info.set_operational_vls(model.vl_cap()); // OpenSM's lash and dfsssp take this for what there is, and so ibsim has it
     info.set_vl_arbitration_high_cap(model.vl_arbitration_cap);
     info.set_vl_arbitration_low_cap(model.vl_arbitration_cap);
     info.set_local_phy_errors(8);

@@ -81,7 +81,7 @@ fn cold_ports_are_in_init_where_there_is_a_cable() {
     assert_eq!(state(at(S, 1)), PortState::Down);
     let info = emulator.world().port_info(at(A, 1)).unwrap();
     assert_eq!((info.lid(), info.active_speed(), info.active_width()), (0, Some(LinkSpeed::Hdr), Some(LinkWidth::X4)));
-    assert_eq!((info.max_mtu(), data_vls(info.vl_cap())), (Some(Mtu::B4096), Some(8)));
+    assert_eq!((info.max_mtu(), data_vls(info.vl_cap()), data_vls(info.operational_vls())), (Some(Mtu::B4096), Some(8), Some(8)));
 }
 
 #[test]
