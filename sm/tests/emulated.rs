@@ -1,5 +1,6 @@
 //! The subnet manager on the emulator: the data plane and the emulator's own state are what is asked, never the subnet manager.
 
+use heddle_emulator::traffic::{Attack, Discard, End, Options, Pattern};
 use heddle_emulator::{Emulator, Event as Happening, Fault};
 use heddle_engines::Engine;
 use heddle_fabric::{Fabric, FabricBuilder, Guid, Lid, Link, LinkSpeed, LinkWidth, NodeIndex, NodeKind, NodeSpec, PortRef, generate};
@@ -320,6 +321,37 @@ fn unproven_tables_are_never_written() {
     let told = site.up();
     assert_eq!(told.refused.len(), 1, "{told:?}");
     site.check_all_pairs(&hosts(&site.fabric));
+}
+
+/// The hardware's own tables, links and VLs, not what the manager believes of them.
+#[test]
+fn data_flows_by_what_was_programmed() {
+    for spec in ["ring:6,hosts=2", "clos2:8"] {
+        let mut site = Site::new(spec);
+        assert_eq!(site.emulator.world().programmed().ends(), [], "{spec}: nobody has a LID yet");
+        site.up();
+        let programmed = site.emulator.world().programmed();
+        let flows = Pattern::AllToAll.flows(&programmed, 10);
+        let count = hosts(&site.fabric).len();
+        assert_eq!(flows.len(), count * (count - 1));
+        let outcome = programmed.run(&flows, &Options { buffer: 2, ..Options::default() });
+        assert_eq!((&outcome.end, outcome.delivered), (&End::Done, 10 * flows.len() as u64), "{spec}: {outcome}");
+        // 4x HDR: 2048 and 26 bytes in 82.96 ns, and two hops between neighbours.
+        assert_eq!(outcome.latency.unwrap().min, Duration::from_nanos(482), "{spec}");
+        assert!(matches!(programmed.attack(&Options::default()), Attack::Free), "{spec}");
+
+        let leaf = site.fabric.nodes().iter().position(|node| node.kind == NodeKind::Switch).map(|node| NodeIndex(node as u32)).unwrap();
+        let is_between = |port: &PortRef| {
+            let peer = site.fabric.port(*port).unwrap().peer;
+            peer.is_some_and(|peer| site.fabric.switch_index(peer.node).is_some())
+        };
+        let cable = (1..=site.fabric.node(leaf).num_ports).map(|port| PortRef::new(leaf, port)).find(is_between).unwrap();
+        site.emulator.world_mut().apply(Happening::Cut(cable));
+        let programmed = site.emulator.world().programmed();
+        let outcome = programmed.run(&Pattern::AllToAll.flows(&programmed, 1), &Options::default());
+        let lost = outcome.discarded.get(&Discard::LinkDown).copied().unwrap_or(0);
+        assert!(lost > 0 && outcome.delivered + lost == flows.len() as u64, "{spec}: {outcome}");
+    }
 }
 
 #[test]

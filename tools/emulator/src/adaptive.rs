@@ -118,6 +118,10 @@ impl Adaptive {
         self.elements.truncate(self.element_cap());
     }
 
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.info.enabled()
+    }
+
     pub(crate) fn fast_recovery(&self) -> bool {
         self.info.fr_sup()
     }

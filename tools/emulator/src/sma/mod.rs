@@ -6,7 +6,7 @@ mod sl_to_vl;
 mod switch_info;
 mod tables;
 
-pub(crate) use sl_to_vl::SlToVl;
+pub(crate) use sl_to_vl::{SlToVl, cold_row};
 
 use crate::network::{Device, Network};
 use crate::traps::TrapKind;

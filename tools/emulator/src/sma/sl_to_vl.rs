@@ -16,9 +16,9 @@ const ALL_INPUTS: u32 = 1 << 17;
 #[derive(Debug, Default)]
 pub(crate) struct SlToVl {
     /// What was written for all pairs of ports at once. The rows below count more.
-    all: Option<[u8; 8]>,
+    pub(crate) all: Option<[u8; 8]>,
     /// By output port and input port; of a host by port, and 0.
-    rows: BTreeMap<(u8, u8), [u8; 8]>,
+    pub(crate) rows: BTreeMap<(u8, u8), [u8; 8]>,
 }
 
 impl Device {
@@ -86,7 +86,7 @@ fn ports_of(network: &Network, at: PortRef, modifier: u32) -> Result<(RangeInclu
 }
 
 /// Out of reset each SL has the VL of its number, as far as there are VLs, and then begins anew.
-fn cold_row(network: &Network, output: PortRef) -> [u8; 8] {
+pub(crate) fn cold_row(network: &Network, output: PortRef) -> [u8; 8] {
     let vls = network.port(output).and_then(|port| data_vls(port.info.vl_cap())).unwrap_or(1);
     std::array::from_fn(|i| (2 * i as u8 % vls) << 4 | ((2 * i as u8 + 1) % vls))
 }

@@ -39,7 +39,8 @@ impl Programmed {
             for &(from, slid) in ends.iter().filter(|(from, _)| to_host || from.port != 0) {
                 let Some(end) = self.end(from).filter(|&end| end != owner) else { continue };
                 let Some(p_key) = self.common_p_key(end, owner) else { continue };
-                let flow = Flow { sl: self.sl(slid, dlid), p_key, ..Flow::new(from, dlid) };
+                let Some(sl) = self.known_sl(slid, dlid) else { continue };
+                let flow = Flow { sl, p_key, ..Flow::new(from, dlid) };
                 by_header.entry((flow.sl, p_key)).or_default().push(flow);
             }
             for flows in by_header.into_values() {
@@ -87,10 +88,10 @@ impl Programmed {
 
     /// The channels to other switches by which a packet from `input` may leave the switch.
     fn channels_after(&self, input: u32, vls: u32, flow: &Flow) -> Vec<u32> {
-        let outputs = match self.exits(input, flow.dlid) {
+        let outputs = match self.exits(input, flow) {
             _ if self.ports[input as usize].enforce_inbound && !self.has_p_key(input, flow.p_key) => Vec::new(),
             Exits::One(output) => vec![output],
-            Exits::Any(mask) => self.usable(input, mask).collect(),
+            Exits::Any(group) => self.choices(input, &group).map(|(output, _)| output).collect(),
             Exits::All(_) | Exits::None(_) => Vec::new(),
         };
         let to_switch = |output: &u32| self.ports.get(self.ports[*output as usize].peer as usize).is_some_and(|peer| !peer.is_end);

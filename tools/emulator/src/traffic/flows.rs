@@ -56,7 +56,7 @@ impl Pattern {
         let hosts = programmed.hosts();
         let count = hosts.len();
         let flow = |from: usize, to: usize| {
-            let (sl, dlid) = (programmed.sl(hosts[from].1, hosts[to].1), hosts[to].1);
+            let (sl, dlid) = (programmed.known_sl(hosts[from].1, hosts[to].1).unwrap_or(0), hosts[to].1);
             Flow { sl, packets, ..Flow::new(hosts[from].0, dlid) }
         };
         match self {

@@ -2,7 +2,9 @@
 
 use super::flows::Flow;
 use super::outcome::Discard;
-use super::programmed::{NONE, PortMask, Programmed};
+use super::programmed::{Group, NONE, Programmed};
+use crate::partitions::p_keys_match;
+use heddle_mad::wire::PortMask;
 
 /// Multicast LIDs begin here (IBA 4.1.3).
 pub(super) const FIRST_MULTICAST: u16 = 0xc000;
@@ -12,7 +14,7 @@ pub(super) const FIRST_MULTICAST: u16 = 0xc000;
 pub(super) enum Exits {
     One(u32),
     /// Any one of these ports of the switch.
-    Any(PortMask),
+    Any(Group),
     /// A copy by each of these ports of the switch.
     All(PortMask),
     None(Discard),
@@ -20,14 +22,15 @@ pub(super) enum Exits {
 
 impl Programmed {
     /// By which ports a packet that came by dense port `input` of a switch leaves it.
-    pub(super) fn exits(&self, input: u32, dlid: u16) -> Exits {
-        let at = self.ports[input as usize].at;
+    pub(super) fn exits(&self, input: u32, flow: &Flow) -> Exits {
+        let (at, dlid) = (self.ports[input as usize].at, flow.dlid);
         let node = &self.nodes[at.node.index()];
         let Some(switch) = &node.switch else { return Exits::None(Discard::WrongPort) };
         if dlid >= FIRST_MULTICAST {
             return switch.mft.get(&dlid).map_or(Exits::None(Discard::NoEntry), |&mask| Exits::All(mask));
         }
-        if let Some(&group) = switch.adaptive.get(&dlid).filter(|group| self.usable(input, **group).next().is_some()) {
+        let group = switch.adaptive.get(&dlid).filter(|group| group.sls >> (flow.sl & 15) & 1 == 1);
+        if let Some(&group) = group.filter(|group| self.choices(input, group).next().is_some()) {
             return Exits::Any(group);
         }
         match switch.lft.get(usize::from(dlid)).copied().unwrap_or(0xff) {
@@ -41,11 +44,18 @@ impl Programmed {
         }
     }
 
+    /// The dense ports of a group by which a packet from `input` can leave, and whether each is a primary one.
+    pub(super) fn choices(&self, input: u32, group: &Group) -> impl Iterator<Item = (u32, bool)> {
+        let primary = self.usable(input, group.primary).map(|output| (output, true));
+        let only_secondary = group.secondary.iter().filter(|&port| !group.primary.contains(port)).collect();
+        primary.chain(self.usable(input, only_secondary).map(|output| (output, false)))
+    }
+
     /// The dense ports of these by which a packet from `input` can leave: their links are up, and none is the one it came by.
     pub(super) fn usable(&self, input: u32, mask: PortMask) -> impl Iterator<Item = u32> {
         let at = self.ports[input as usize].at;
         let node = &self.nodes[at.node.index()];
-        let ports = mask.ports().filter(move |&port| port <= node.num_ports && port != at.port);
+        let ports = mask.iter().filter(move |&port| port <= node.num_ports && port != at.port);
         ports.map(|port| node.first + u32::from(port)).filter(|&output| self.ports[output as usize].peer != NONE)
     }
 
@@ -55,8 +65,13 @@ impl Programmed {
         if to.enforce_outbound && !self.has_p_key(output, flow.p_key) {
             return Err(Discard::PKeyOutbound);
         }
-        let row = self.nodes[from.node.index()].switch.as_ref().and_then(|switch| switch.sl_to_vl.get(&(from.port, to.at.port)));
-        self.fits(output, row.map_or(0, |row| row[usize::from(flow.sl & 15)]), flow)
+        let vl = match &self.nodes[from.node.index()].switch {
+            Some(switch) if to.at.port > 0 => {
+                switch.sl_to_vl.get(&(from.port, to.at.port)).unwrap_or(&switch.sl_to_vl_else)[usize::from(flow.sl & 15)]
+            }
+            _ => 0,
+        };
+        self.fits(output, vl, flow)
     }
 
     /// The VL by which an end port may send packets.
@@ -84,7 +99,6 @@ impl Programmed {
 
     /// Whether a dense port has a P_Key that matches: the same partition, and one of both is a full member (IBA 10.9.3).
     pub(super) fn has_p_key(&self, port: u32, p_key: u16) -> bool {
-        let matches = |own: u16| own & 0x7fff == p_key & 0x7fff && own & 0x7fff != 0 && (own | p_key) & 0x8000 != 0;
-        self.ports[port as usize].p_keys.iter().any(|&own| matches(own))
+        self.ports[port as usize].p_keys.iter().any(|&own| p_keys_match(own, p_key))
     }
 }

@@ -35,10 +35,11 @@ mod forward;
 mod outcome;
 mod plane;
 mod programmed;
+mod snapshot;
 
 pub use adversary::Attack;
 pub use deadlock::{Stop, Wait};
 pub use flows::{Flow, Pattern};
 pub use outcome::{Discard, End, Latency, Outcome, PortTally};
 pub use plane::Options;
-pub use programmed::{Arbitration, DEFAULT_P_KEY, PortMask, PortSettings, Programmed, SwitchSettings};
+pub use programmed::{Arbitration, DEFAULT_P_KEY, Group, PortSettings, Programmed, SwitchSettings};

@@ -398,7 +398,7 @@ impl<'a> Plane<'a> {
         if port.enforce_inbound && !self.programmed.has_p_key(input, flow.p_key) {
             return self.discard(number, input, Discard::PKeyInbound);
         }
-        match self.programmed.exits(input, flow.dlid) {
+        match self.programmed.exits(input, &flow) {
             Exits::None(why) => self.discard(number, input, why),
             Exits::One(output) => match self.programmed.admit(input, output, &flow) {
                 Ok(vl) => {
@@ -429,20 +429,21 @@ impl<'a> Plane<'a> {
                 self.packets[number as usize].copies -= 1;
                 self.release(number);
             }
-            Exits::Any(mask) => {
-                let outputs = self.programmed.usable(input, mask).map(|output| (output, self.programmed.admit(input, output, &flow)));
-                let (mut open, closed): (Vec<_>, Vec<_>) = outputs.partition(|(_, admitted)| admitted.is_ok());
-                if let (true, Some(&(output, Err(why)))) = (open.is_empty(), closed.first()) {
+            Exits::Any(group) => {
+                let admitted = |(output, primary)| (output, primary, self.programmed.admit(input, output, &flow));
+                let outputs = self.programmed.choices(input, &group).map(admitted);
+                let (mut open, closed): (Vec<_>, Vec<_>) = outputs.partition(|(.., admitted)| admitted.is_ok());
+                if let (true, Some(&(output, _, Err(why)))) = (open.is_empty(), closed.first()) {
                     return self.discard(number, self.blamed(input, output, why), why);
                 }
-                // Waits at all of them, and goes by the first that can send; the shortest queue is asked first.
+                // Waits at all of them, and goes by the first that can send; of the primary ones the shortest queue is asked first.
                 self.packets[number as usize].copies = 1;
                 self.packets[number as usize].any = true;
-                open.sort_by_key(|(output, _)| (self.outs[*output as usize].queued, *output));
-                for &(output, vl) in &open {
+                open.sort_by_key(|(output, primary, _)| (!primary, self.outs[*output as usize].queued, *output));
+                for &(output, _, vl) in &open {
                     self.enqueue(number, output, vl.unwrap_or(0));
                 }
-                for (output, _) in open {
+                for (output, ..) in open {
                     self.try_send(output);
                 }
             }

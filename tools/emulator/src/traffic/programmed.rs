@@ -1,4 +1,5 @@
-use heddle_fabric::{Fabric, Link, LinkSpeed, LinkWidth, NodeIndex, PortRef, SwitchIndex, Tables};
+use heddle_fabric::{DROP_VL, EndPort, Fabric, Lanes, Lid, Link, LinkSpeed, LinkWidth, NodeIndex, PortRef, SwitchIndex, Tables};
+use heddle_mad::wire::PortMask;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ pub struct Programmed {
     pub(super) ports: Vec<PortSettings>,
     /// Who answers to each LID, by LID: dense ports.
     pub(super) owner: Vec<u32>,
-    /// The SL of the packets from one LID to another; 0 where none is given.
+    /// The SL of the packets from one LID to another. Without any, all have SL 0; otherwise pairs that are not here have, and do not count in
+    /// [`Programmed::attack`].
     pub path_sl: BTreeMap<(u16, u16), u8>,
 }
 
@@ -38,9 +40,11 @@ pub struct SwitchSettings {
     /// The ports of exit by multicast LID.
     pub mft: BTreeMap<u16, PortMask>,
     /// The ports among which the switch chooses for a LID, whatever its `lft` says; a LID that is not here has but one port.
-    pub adaptive: BTreeMap<u16, PortMask>,
-    /// The VL by port of entry, port of exit and SL. Ports that are not here send everything on VL 0.
+    pub adaptive: BTreeMap<u16, Group>,
+    /// The VL by port of entry, port of exit and SL. What goes to port 0 is always on VL 0.
     pub sl_to_vl: BTreeMap<(u8, u8), [u8; 16]>,
+    /// The VL by SL for ports that are not in `sl_to_vl`.
+    pub sl_to_vl_else: [u8; 16],
 }
 
 /// What a port is programmed with, and its link.
@@ -90,33 +94,20 @@ impl Arbitration {
     }
 }
 
-/// A set of a switch's ports.
+/// The ports among which a switch chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortMask([u64; 4]);
-
-impl PortMask {
-    /// With one port more.
-    pub fn insert(&mut self, port: u8) {
-        self.0[usize::from(port) / 64] |= 1 << (port % 64);
-    }
-
-    /// The ports, ascending.
-    pub fn ports(self) -> impl Iterator<Item = u8> {
-        (0..=u8::MAX).filter(move |port| self.0[usize::from(*port) / 64] >> (port % 64) & 1 == 1)
-    }
-}
-
-impl FromIterator<u8> for PortMask {
-    fn from_iter<I: IntoIterator<Item = u8>>(ports: I) -> Self {
-        let mut mask = Self::default();
-        ports.into_iter().for_each(|port| mask.insert(port));
-        mask
-    }
+pub struct Group {
+    /// Asked first.
+    pub primary: PortMask,
+    /// Asked when no primary one can take the packet at once.
+    pub secondary: PortMask,
+    /// Packets of these SLs may choose, a bit each; the others go by the forwarding table.
+    pub sls: u16,
 }
 
 impl Programmed {
-    /// A fabric whose links are all ACTIVE, with these forwarding tables, one VL, and everybody in the default partition.
-    /// Links of unknown speed are 4x HDR. `O(nodes + ports + switches * LIDs)`.
+    /// A fabric whose links are all ACTIVE, with these forwarding tables, and everybody in the default partition; with the SLs and VLs of the
+    /// tables, or one VL. Links of unknown speed are 4x HDR. `O(nodes + ports + switches * LIDs)`, and end ports squared with SLs.
     pub fn of_tables(fabric: &Fabric, tables: &Tables) -> Self {
         let mut new = Self::unconnected(fabric.nodes().iter().enumerate().map(|(index, node)| {
             let switch = fabric.switch_index(NodeIndex(index as u32));
@@ -134,7 +125,38 @@ impl Programmed {
         for end in fabric.end_ports() {
             new.set_lids(end.at, end.lid.get(), end.lmc);
         }
+        if let Some(lanes) = tables.lanes() {
+            new.take_lanes(fabric, lanes, tables.row_len());
+        }
         new
+    }
+
+    fn take_lanes(&mut self, fabric: &Fabric, lanes: &Lanes, row_len: usize) {
+        self.ports.iter_mut().for_each(|port| port.operational_vls = lanes.vls().min(DROP_VL));
+        for switch in (0..fabric.switch_count() as u32).map(SwitchIndex) {
+            let node = fabric.switches()[switch.index()];
+            let Some(settings) = self.switch_mut(node) else { continue };
+            settings.sl_to_vl_else = *lanes.row(switch, u8::MAX, u8::MAX);
+            let ports = fabric.switch(switch).num_ports;
+            for (from, to) in (0..=ports).flat_map(|from| (1..=ports).map(move |to| (from, to))) {
+                let row = *lanes.row(switch, from, to);
+                if row != settings.sl_to_vl_else {
+                    settings.sl_to_vl.insert((from, to), row);
+                }
+            }
+        }
+        // SLs are those of packets from hosts; of a switch itself where it has none.
+        let lids: Vec<Lid> = fabric.end_ports().iter().flat_map(EndPort::lids).collect();
+        let mut has_hosts = vec![false; fabric.switch_count()];
+        fabric.end_ports().iter().filter(|end| end.is_host()).for_each(|end| has_hosts[end.switch.index()] = true);
+        for from in fabric.end_ports().iter().filter(|end| end.is_host() || !has_hosts[end.switch.index()]) {
+            for &to in &lids {
+                let levels = lanes.levels_of(row_len, from.switch, to);
+                if levels != 0 {
+                    self.path_sl.insert((from.lid.get(), to.get()), levels.trailing_zeros() as u8);
+                }
+            }
+        }
     }
 
     /// Nodes, by description, number of ports, and what a switch is programmed with; without links and LIDs.
@@ -219,9 +241,9 @@ impl Programmed {
         self.ends().into_iter().filter(|(at, _)| at.port != 0).collect()
     }
 
-    /// The SL of packets between two LIDs.
-    pub(super) fn sl(&self, slid: u16, dlid: u16) -> u8 {
-        if self.path_sl.is_empty() { 0 } else { self.path_sl.get(&(slid, dlid)).map_or(0, |sl| sl & 15) }
+    /// The SL of packets from one LID to another; `None` if [`Programmed::path_sl`] knows some, but not this one.
+    pub fn known_sl(&self, slid: u16, dlid: u16) -> Option<u8> {
+        if self.path_sl.is_empty() { Some(0) } else { self.path_sl.get(&(slid, dlid)).map(|sl| sl & 15) }
     }
 
     /// The dense number of a port.

@@ -1,7 +1,7 @@
 //! What stops and what does not, known by thought.
 
 use crate::support::*;
-use heddle_emulator::traffic::{Attack, Discard, End, Flow, Options, Pattern, PortMask, Programmed};
+use heddle_emulator::traffic::{Attack, Discard, End, Flow, Options, Pattern, Programmed};
 use heddle_engines::Engine;
 use heddle_fabric::{Fabric, Lid, NodeIndex, PortRef};
 use std::time::Duration;
@@ -172,11 +172,10 @@ fn a_packet_that_may_choose_is_stuck_only_if_all_choices_are() {
     let firsts = |flows: Vec<Flow>| flows.into_iter().step_by(2).collect::<Vec<_>>();
     let flows = firsts(Pattern::Shift { by: 4 }.flows(&programmed, 1));
     assert_eq!(programmed.run(&flows, &options).stopped().map(|stop| stop.circle.len()), Some(6));
-    let both: PortMask = [3, 4].into_iter().collect();
     let choose = |programmed: &mut Programmed, number: u32| {
         let settings = programmed.switch_mut(NodeIndex(number)).unwrap();
         let onward = (1..).zip(&settings.lft[1..]).filter(|&(_, &port)| port == 3);
-        settings.adaptive.extend(onward.map(|(lid, _)| (lid, both)));
+        settings.adaptive.extend(onward.map(|(lid, _)| (lid, group(&[3, 4]))));
     };
     choose(&mut programmed, 0);
     let outcome = programmed.run(&flows, &options);

@@ -2,7 +2,7 @@
 
 use heddle_emulator::traffic::{Attack, End, Flow, Options, Pattern, Programmed, Stop};
 use heddle_engines::{Engine, route};
-use heddle_fabric::{Fabric, FabricBuilder, Guid, Link, NodeKind, NodeSpec, PortRef, Tables};
+use heddle_fabric::{Fabric, FabricBuilder, Guid, Lanes, Levels, Link, NodeKind, NodeSpec, PortRef, SwitchIndex, Tables};
 use std::time::Duration;
 
 /// SplitMix64.
@@ -72,6 +72,23 @@ fn random_trees(fabric: &Fabric, random: &mut Random) -> Tables {
     tables
 }
 
+/// Up to three SLs by source switch and LID, and up to three VLs by SL, by chance for each pair of ports.
+fn with_random_lanes(mut tables: Tables, fabric: &Fabric, random: &mut Random) -> Tables {
+    let (sls, vls) = (1 + random.below(3), 1 + random.below(3));
+    let levels = (0..fabric.switch_count() * tables.row_len()).map(|_| random.below(sls) as u8).collect();
+    let mut lanes = Lanes::by_ports(fabric, Levels::ByPair(levels), [0; 16]);
+    for switch in (0..fabric.switch_count() as u32).map(SwitchIndex) {
+        let ports = fabric.switch(switch).num_ports;
+        for (from, to) in (0..=ports).flat_map(|from| (1..=ports).map(move |to| (from, to))) {
+            let mut row = [0; 16];
+            row[..sls].iter_mut().for_each(|vl| *vl = random.below(vls) as u8);
+            lanes.set_row(switch, from, to, row);
+        }
+    }
+    tables.set_lanes(Some(lanes));
+    tables
+}
+
 /// Traffic of all kinds: hosts among each other, and from everyone, switches included, to random hosts.
 fn traffic(programmed: &Programmed, random: &mut Random) -> Vec<Vec<Flow>> {
     let seed = random.below(1000) as u64;
@@ -80,11 +97,13 @@ fn traffic(programmed: &Programmed, random: &mut Random) -> Vec<Vec<Flow>> {
     let (ends, hosts) = (programmed.ends(), programmed.hosts());
     if !hosts.is_empty() {
         let mut drawn = || {
-            let (from, dlid) = (ends[random.below(ends.len())].0, hosts[random.below(hosts.len())].1);
+            let ((from, slid), dlid) = (ends[random.below(ends.len())], hosts[random.below(hosts.len())].1);
             let start = Duration::from_nanos(random.below(2000) as u64);
-            Flow { packets: 1 + random.below(50) as u32, payload: 64 << random.below(6), start, ..Flow::new(from, dlid) }
+            let (packets, payload) = (1 + random.below(50) as u32, 64 << random.below(6));
+            // What has no SL is not sent: nothing was proved of it.
+            programmed.known_sl(slid, dlid).map(|sl| Flow { sl, packets, payload, start, ..Flow::new(from, dlid) })
         };
-        all.push((0..40).map(|_| drawn()).collect());
+        all.push((0..40).filter_map(|_| drawn()).collect());
     }
     all
 }
@@ -93,15 +112,17 @@ fn traffic(programmed: &Programmed, random: &mut Random) -> Vec<Vec<Flow>> {
 #[test]
 fn a_thousand_random_fabrics() {
     // Cyclic ones and free ones of each kind of tables.
-    let mut counts = [[0, 0]; 3];
+    let mut counts = [[0, 0]; 5];
     for seed in 0..1000 {
         let mut random = Random(seed);
         let fabric = fabric(&mut random);
-        let kind = seed as usize % 3;
+        let kind = seed as usize % 5;
         let tables = match kind {
             0 => route(Engine::MinHop, &fabric, &heddle_engines::Options::default()).unwrap(),
             1 => route(Engine::UpDown, &fabric, &heddle_engines::Options::default()).unwrap(),
-            _ => random_trees(&fabric, &mut random),
+            2 => random_trees(&fabric, &mut random),
+            3 => route(Engine::Dfsssp, &fabric, &heddle_engines::Options::default()).unwrap(),
+            _ => with_random_lanes(random_trees(&fabric, &mut random), &fabric, &mut random),
         };
         let report = heddle_verify::verify(&fabric, &tables);
         assert!(report.connected() && report.loop_free(), "seed {seed}: {report}");
@@ -109,7 +130,7 @@ fn a_thousand_random_fabrics() {
         counts[kind][usize::from(is_free)] += 1;
 
         let programmed = Programmed::of_tables(&fabric, &tables);
-        let options = Options { buffer: 1 + (seed / 3 % 3) as u16, ..Options::default() };
+        let options = Options { buffer: 1 + (seed / 5 % 3) as u16, ..Options::default() };
         match programmed.attack(&options) {
             Attack::Free => assert!(is_free, "seed {seed}: the data plane knows no circle, but {report}"),
             Attack::Stopped { flows, outcome } => {
@@ -129,8 +150,9 @@ fn a_thousand_random_fabrics() {
             }
         }
     }
-    let [[min_hop, _], [up_down, _], [trees, free_trees]] = counts;
-    assert!(min_hop > 20 && up_down == 0 && trees > 50 && free_trees > 50, "{counts:?} are too few of a kind");
+    let [[min_hop, _], [up_down, _], [trees, free_trees], [dfsssp, _], [lanes, free_lanes]] = counts;
+    assert!(min_hop > 10 && trees > 50 && free_trees > 50 && lanes > 20 && free_lanes > 50, "{counts:?} are too few of a kind");
+    assert_eq!((up_down, dfsssp), (0, 0));
 }
 
 /// Each packet of the circle waits for the port whose cable leads to the buffer of the next.

@@ -1,9 +1,10 @@
 //! What a packet meets on its way: times, tables, partitions, arbitration. Expected values are by hand.
 
 use crate::support::*;
-use heddle_emulator::traffic::{Arbitration, Discard, End, Flow, Options, Outcome, Pattern, PortMask, Programmed};
+use heddle_emulator::traffic::{Arbitration, Discard, End, Flow, Options, Outcome, Pattern, Programmed};
 use heddle_engines::Engine;
 use heddle_fabric::{Fabric, NodeIndex, PortRef};
+use heddle_mad::wire::PortMask;
 use std::time::Duration;
 
 /// `a0, a1 -- A -- B -- b0, b1`, and the LIDs that min-hop was told.
@@ -230,7 +231,7 @@ fn adaptive_switches_use_all_cables() {
     let exits = |outcome: &Outcome| [3, 4].map(|port| outcome.port(PortRef::new(node(&fabric, "switch-0"), port)).xmit_packets);
     assert_eq!(exits(&programmed.run(&flows, &Options::default())), [2000, 0]);
     let settings = programmed.switch_mut(node(&fabric, "switch-0")).unwrap();
-    settings.adaptive.extend(flows.iter().map(|flow| (flow.dlid, [3, 4].into_iter().collect())));
+    settings.adaptive.extend(flows.iter().map(|flow| (flow.dlid, group(&[3, 4]))));
     let outcome = programmed.run(&flows, &Options::default());
     assert_eq!((&outcome.end, outcome.delivered, exits(&outcome)), (&End::Done, 2000, [1000, 1000]));
 }

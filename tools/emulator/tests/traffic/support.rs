@@ -1,6 +1,6 @@
 //! Fabrics with tables made by hand.
 
-use heddle_emulator::traffic::Programmed;
+use heddle_emulator::traffic::{Group, Programmed};
 use heddle_engines::{Engine, route};
 use heddle_fabric::{Fabric, FabricBuilder, Guid, Link, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex, Tables};
 
@@ -64,4 +64,9 @@ pub(crate) fn one_way(fabric: &Fabric) -> Programmed {
         }
     }
     Programmed::of_tables(fabric, &tables)
+}
+
+/// A choice among these ports, for all SLs.
+pub(crate) fn group(ports: &[u8]) -> Group {
+    Group { primary: ports.iter().copied().collect(), sls: u16::MAX, ..Group::default() }
 }
