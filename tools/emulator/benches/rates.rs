@@ -1,10 +1,10 @@
 //! How long the largest fabric takes to load, what it needs, and how many requests a second it answers in process on one core:
-//! `cargo bench -p heddle-emulator --bench rates [FABRIC]`.
+//! `cargo bench -p heddle-emulator --bench rates [FABRIC]`. Times are those of the processor, so that other programs count less.
 
-use heddle_emulator::{ClientId, Delivered, Losses, Packet, World};
+use heddle_emulator::{ClientId, Delivered, Losses, Packet, Timing, World};
 use heddle_fabric::{Fabric, NodeIndex, NodeKind, PortRef};
 use heddle_mad::wire::{Attribute, LinearForwardingTable, Mad, Method, NodeInfo, Path, PortInfo};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// 45,056 hosts and 3,840 switches.
 const LARGEST: &str = "clos3:64,pods=44";
@@ -13,14 +13,14 @@ const DIRECTED: u16 = 0xffff;
 
 fn main() {
     let spec = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_else(|| LARGEST.to_owned());
-    let began = Instant::now();
+    let began = processor_time();
     let fabric = match heddle_fabric::generate(&spec) {
         Ok(builder) => builder.build(),
         Err(error) => panic!("{spec}: {error}"),
     };
-    let generated = began.elapsed();
+    let generated = processor_time() - began;
     let mut world = World::new(&fabric);
-    let loaded = began.elapsed();
+    let loaded = processor_time() - began;
     let hosts = fabric.nodes().len() - fabric.switches().len();
     println!("{spec}: {hosts} hosts, {} switches", fabric.switches().len());
     println!("  generated in {:.2} s, loaded in {:.2} s, peak memory {}", generated.as_secs_f64(), loaded.as_secs_f64(), peak_memory());
@@ -41,6 +41,7 @@ fn main() {
         mad.set_attribute(&block);
         mad
     });
+    crowd(&mut world, client, &to_hosts);
     println!("  peak memory in the end {}", peak_memory());
 }
 
@@ -74,8 +75,8 @@ fn walks(fabric: &Fabric, from: PortRef, wanted: impl Fn(NodeKind) -> bool) -> V
 
 /// Asks for two seconds, each time after the answer before.
 fn rate(world: &mut World, client: ClientId, what: &str, paths: &[Path], mad: impl Fn(&Path, u32) -> Mad) {
-    let (began, mut asked) = (Instant::now(), 0u32);
-    while began.elapsed() < Duration::from_secs(2) {
+    let (began, mut asked) = (processor_time(), 0u32);
+    while processor_time() - began < Duration::from_secs(2) {
         for path in paths {
             world.send(client, &Packet::smp(DIRECTED, mad(path, asked)));
             match world.poll_delivery() {
@@ -85,7 +86,33 @@ fn rate(world: &mut World, client: ClientId, what: &str, paths: &[Path], mad: im
             asked += 1;
         }
     }
-    println!("  {what}, {HOPS} hops: {:.0} SMP/s", f64::from(asked) / began.elapsed().as_secs_f64());
+    println!("  {what}, {HOPS} hops: {:.0} SMP/s", f64::from(asked) / (processor_time() - began).as_secs_f64());
+}
+
+/// Asks for two seconds, a thousand requests at a time under way, while packets and agents take their time.
+fn crowd(world: &mut World, client: ClientId, paths: &[Path]) {
+    world.set_timing(Timing::Hardware { seed: 0 });
+    let (began, mut answered) = (processor_time(), 0u32);
+    while processor_time() - began < Duration::from_secs(2) {
+        for path in paths {
+            world.send(client, &Packet::smp(DIRECTED, Mad::directed(path, Method::GET, NodeInfo::ID, 0)));
+        }
+        while let Some(next) = world.poll_timeout() {
+            world.handle_timeout(next);
+            answered += std::iter::from_fn(|| world.poll_delivery()).count() as u32;
+        }
+    }
+    println!(
+        "  {} at a time, in the time of hardware: {:.0} SMP/s",
+        paths.len(),
+        f64::from(answered) / (processor_time() - began).as_secs_f64()
+    );
+}
+
+/// What this thread had of a processor.
+fn processor_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts the time of threads");
+    Duration::from_nanos(text.split(' ').next().and_then(|first| first.parse().ok()).expect("nanoseconds first"))
 }
 
 fn peak_memory() -> String {
