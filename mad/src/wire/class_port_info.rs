@@ -1,3 +1,4 @@
+use super::Attribute;
 use super::attribute::attribute;
 
 attribute! {
@@ -36,4 +37,13 @@ attribute! {
 impl ClassPortInfo {
     /// Bit 1 of the performance class's CapabilityMask2: PortCountersExtended has the counters from SymbolErrorCounter on (OpenSM, ib_types.h).
     pub const ADDITIONAL_EXTENDED_COUNTERS: u32 = 1 << 1;
+
+    /// The fields that say where traps go: what a manager sets. All else is zero.
+    pub fn traps_only(&self) -> Self {
+        let mut info = Self::default();
+        for field in Self::FIELDS.iter().filter(|field| field.name.starts_with("Trap")) {
+            (0..field.count).for_each(|index| field.write_at(&mut info.0, index, field.read_at(&self.0, index)));
+        }
+        info
+    }
 }

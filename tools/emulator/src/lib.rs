@@ -28,6 +28,7 @@ mod adaptive;
 mod agents;
 mod clients;
 mod cold;
+mod congestion;
 mod emulator;
 mod events;
 mod faults;
@@ -45,6 +46,7 @@ pub mod traffic;
 mod training;
 mod traps;
 mod travel;
+mod vendor;
 mod world;
 
 pub use adaptive::{Choice, Transport};

@@ -2,6 +2,7 @@
 
 use crate::adaptive::Adaptive;
 use crate::cold::{self, Support};
+use crate::congestion::Congestion;
 use crate::models::Model;
 use crate::pma::Performance;
 use crate::sma::SlToVl;
@@ -29,6 +30,8 @@ pub(crate) struct Device {
     pub(crate) blocks: BTreeMap<(AttributeId, u8, u32), [u8; 64]>,
     pub(crate) sl_to_vl: SlToVl,
     pub(crate) performance: Performance,
+    /// By end port.
+    pub(crate) congestion: BTreeMap<u8, Congestion>,
     /// Requests that arrive earlier wait until then.
     pub(crate) busy_until: Time,
     node_info: NodeInfo,
@@ -115,6 +118,7 @@ impl Network {
                 blocks: BTreeMap::new(),
                 sl_to_vl: SlToVl::default(),
                 performance: Performance::default(),
+                congestion: BTreeMap::new(),
                 busy_until: Time::ZERO,
                 node_info: info,
                 first_port: network.ports.len(),
@@ -221,6 +225,7 @@ impl Network {
         device.blocks.clear();
         device.sl_to_vl = SlToVl::default();
         device.performance = Performance::default();
+        device.congestion.clear();
         let model = device.model;
         if let (Some(switch), Some(model)) = (&mut device.switch, &model.switch) {
             switch.lft = Vec::new();

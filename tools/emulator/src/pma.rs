@@ -78,15 +78,8 @@ fn set(network: &mut Network, at: PortRef, mad: &mut Mad) -> Result<(), Status> 
 
 fn class_port_info(network: &Network, at: PortRef) -> ClassPortInfo {
     let device = network.device(at.node);
-    // What a Set wrote of where traps go, and nothing else of it.
-    let mut info = ClassPortInfo::default();
-    if let Some(set) = device.performance.traps.get(&network.end_port(at).port) {
-        let mut bytes = *info.bytes();
-        for field in ClassPortInfo::FIELDS.iter().filter(|field| field.name.starts_with("Trap")) {
-            (0..field.count).for_each(|index| field.write_at(&mut bytes, index, field.read_at(set.bytes(), index)));
-        }
-        info = ClassPortInfo::from_bytes(bytes);
-    }
+    let traps = device.performance.traps.get(&network.end_port(at).port);
+    let mut info = traps.map_or_else(ClassPortInfo::default, ClassPortInfo::traps_only);
     info.set_base_version(1);
     info.set_class_version(1);
     let mut capabilities = PerformanceCapabilities::EXTENDED_WIDTH | PerformanceCapabilities::XMIT_WAIT;

@@ -40,7 +40,7 @@ pub(crate) struct Reply {
 }
 
 /// A vendor whose devices have the attribute ExtendedPortInfo (0xFF90): NVIDIA, formerly Mellanox.
-const MELLANOX: u32 = 0x0002c9;
+pub(crate) const MELLANOX: u32 = 0x0002c9;
 
 type Outcome = Result<[u8; 64], Status>;
 

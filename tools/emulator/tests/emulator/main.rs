@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod attributes;
+mod classes;
 mod clients;
 mod counters;
 mod devices;
