@@ -346,7 +346,7 @@ fn data_flows_by_what_was_programmed() {
             peer.is_some_and(|peer| site.fabric.switch_index(peer.node).is_some())
         };
         let cable = (1..=site.fabric.node(leaf).num_ports).map(|port| PortRef::new(leaf, port)).find(is_between).unwrap();
-        site.emulator.world_mut().apply(Happening::Cut(cable));
+        site.emulator.world_mut().apply(Happening::Cut(cable.into()));
         let programmed = site.emulator.world().programmed();
         let outcome = programmed.run(&Pattern::AllToAll.flows(&programmed, 1), &Options::default());
         let lost = outcome.discarded.get(&Discard::LinkDown).copied().unwrap_or(0);
@@ -525,7 +525,7 @@ fn a_cut_to_everybody_while_sweeping_or_writing_is_noticed_soon() {
     for ms in [1, 3, 5, 8, 12, 20, 30, 40] {
         let mut site = Site::new("clos3:8");
         let own = site.emulator.attach();
-        site.emulator.world_mut().schedule(Time(ms * 1_000_000), Happening::Cut(own));
+        site.emulator.world_mut().schedule(Time(ms * 1_000_000), Happening::Cut(own.into()));
         site.run(|event| matches!(event, Event::Up { proven, .. } if proven.fabric().nodes().len() == 1));
         // All that was asked runs out once, a second for each window of nodes, and then the next sweep or look sees it.
         let noticed = site.emulator.now();

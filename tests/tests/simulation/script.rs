@@ -27,8 +27,8 @@ impl Burst {
             let percent = random.within(1..=40) as u8;
             let seed = random.next();
             let event = match random.within(0..=15) {
-                0 | 1 => Event::Cut(cable),
-                2 => Event::Restore(cable),
+                0 | 1 => Event::Cut(cable.into()),
+                2 => Event::Restore(cable.into()),
                 3 => Event::RemoveNode(node),
                 4 => Event::ReturnNode(node),
                 5 => Event::Fault(node, Fault::Mute),
@@ -39,8 +39,8 @@ impl Burst {
                 10 => Event::Fault(node, Fault::Drop { percent, seed }),
                 11 => Event::Rename(node, format!("renamed-{percent}")),
                 12 | 13 => {
-                    happenings.push((at + short(random), Event::Restore(cable)));
-                    Event::Cut(cable)
+                    happenings.push((at + short(random), Event::Restore(cable.into())));
+                    Event::Cut(cable.into())
                 }
                 _ => {
                     happenings.push((at + short(random), Event::ReturnNode(node)));
@@ -56,7 +56,7 @@ impl Burst {
     /// Everything becomes whole.
     pub(crate) fn healing(fabric: &Fabric, random: &mut Random) -> Self {
         let nodes = || (0..fabric.nodes().len() as u32).map(NodeIndex);
-        let restores = ports(fabric).into_iter().map(Event::Restore);
+        let restores = ports(fabric).into_iter().map(|at| Event::Restore(at.into()));
         let all = nodes().map(Event::Heal).chain(nodes().map(Event::ReturnNode)).chain(restores);
         let happenings = all.map(|event| (short(random) / 10, event)).collect();
         Self { happenings, calm: Duration::from_secs(90) }

@@ -4,7 +4,7 @@ use crate::checks;
 use crate::random::Random;
 use crate::script::Burst;
 use crate::site::Site;
-use heddle_emulator::{Emulator, Event as Happening, Fault};
+use heddle_emulator::{Emulator, Event as Happening, Fault, Place};
 use heddle_engines::Engine;
 use heddle_fabric::{Fabric, NodeIndex, PortRef};
 use heddle_mad::Time;
@@ -120,8 +120,8 @@ impl World {
         let ends = |at: PortRef| [Some(at), self.fabric.port(at).and_then(|port| port.peer)].into_iter().flatten();
         let truth = &mut self.truth;
         match &happening {
-            Happening::Cut(at) => truth.cut.extend(ends(*at)),
-            Happening::Restore(at) => ends(*at).for_each(|end| {
+            Happening::Cut(Place::Port(at)) => truth.cut.extend(ends(*at)),
+            Happening::Restore(Place::Port(at)) => ends(*at).for_each(|end| {
                 truth.cut.remove(&end);
             }),
             Happening::RemoveNode(node) => {
@@ -140,6 +140,7 @@ impl World {
                 }
             }
             Happening::Rename(..) => {}
+            other => unreachable!("{other:?} is not in the script"),
         }
         self.emulator.world_mut().apply(happening);
     }

@@ -89,6 +89,10 @@ impl Clients {
         }
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.by_id.len()
+    }
+
     pub(crate) fn get(&self, id: ClientId) -> Option<&Client> {
         self.by_id.get(&id)
     }

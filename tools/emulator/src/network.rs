@@ -3,8 +3,10 @@
 use crate::adaptive::Adaptive;
 use crate::cold::{self, Support};
 use crate::congestion::Congestion;
+use crate::faults::{CableFaults, Passage};
 use crate::models::Model;
 use crate::pma::Performance;
+use crate::random::Random;
 use crate::sma::SlToVl;
 use crate::tally::Tally;
 use heddle_fabric::{Fabric, Guid, Link, LinkSpeed, NodeIndex, NodeKind, PortRef};
@@ -16,6 +18,10 @@ use std::collections::BTreeMap;
 pub(crate) struct Network {
     pub(crate) devices: Vec<Device>,
     ports: Vec<Port>,
+    /// What faulty cables do by chance.
+    pub(crate) random: Random,
+    /// What faulty cables did to the packet that was carried last.
+    pub(crate) passage: Passage,
 }
 
 #[derive(Debug)]
@@ -34,7 +40,7 @@ pub(crate) struct Device {
     pub(crate) congestion: BTreeMap<u8, Congestion>,
     /// Requests that arrive earlier wait until then.
     pub(crate) busy_until: Time,
-    node_info: NodeInfo,
+    pub(crate) node_info: NodeInfo,
     first_port: usize,
 }
 
@@ -53,6 +59,8 @@ pub(crate) struct Port {
     pub(crate) peer: Option<PortRef>,
     /// The cable was cut, from this end or the other.
     pub(crate) cut: bool,
+    /// What the cable does wrong, the same at both ends.
+    pub(crate) faults: Option<Box<CableFaults>>,
     /// The physical state that the port has without a link: Sleep, Polling or Disabled.
     pub(crate) resting: PhysicalState,
     /// The vendor's speed, which PortInfo does not know, is enabled.
@@ -88,7 +96,8 @@ impl Port {
 impl Network {
     /// The fabric as it is when the power comes on. `O(nodes + ports)`.
     pub(crate) fn new(fabric: &Fabric) -> Self {
-        let mut network = Self { devices: Vec::with_capacity(fabric.nodes().len()), ports: Vec::new() };
+        let mut network =
+            Self { devices: Vec::with_capacity(fabric.nodes().len()), ports: Vec::new(), random: Random(0), passage: Passage::default() };
         for (index, node) in fabric.nodes().iter().enumerate() {
             let node_index = NodeIndex(index as u32);
             let mut info = NodeInfo::default();
@@ -134,6 +143,7 @@ impl Network {
                     info: PortInfo::default(),
                     peer,
                     cut: false,
+                    faults: None,
                     resting: PhysicalState::Polling,
                     fdr10_enabled: false,
                     fdr10_active: false,

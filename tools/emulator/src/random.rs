@@ -1,5 +1,7 @@
 //! Numbers that look random, and are always the same.
 
+use std::ops::Range;
+
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
@@ -10,6 +12,16 @@ impl Random {
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
+    }
+
+    /// A number of a range that is not empty.
+    pub(crate) fn within(&mut self, range: Range<u64>) -> u64 {
+        range.start + self.next() % (range.end - range.start)
+    }
+
+    /// True in so many of a hundred cases.
+    pub(crate) fn percent(&mut self, percent: u8) -> bool {
+        self.next() % 100 < u64::from(percent)
     }
 
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {

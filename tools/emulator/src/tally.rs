@@ -1,3 +1,5 @@
+use crate::events::ErrorCounter;
+
 /// What crossed a port since the power came on, and what did not. Wide, so that nothing here ever overflows; the counters of the
 /// management attributes are narrower, and can be cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,6 +84,24 @@ impl Tally {
         self.xmit_data += data;
         if let Some((sl, _)) = lane {
             self.lanes.get_or_insert_default().sl_xmit_data[usize::from(sl & 15)] += data;
+        }
+    }
+
+    /// A counter of errors.
+    pub(crate) fn error_mut(&mut self, counter: ErrorCounter) -> &mut u64 {
+        match counter {
+            ErrorCounter::Symbol => &mut self.symbol_errors,
+            ErrorCounter::Recovery => &mut self.link_error_recoveries,
+            ErrorCounter::Downed => &mut self.link_downed,
+            ErrorCounter::Receive => &mut self.rcv_errors,
+            ErrorCounter::RemotePhysical => &mut self.rcv_remote_physical_errors,
+            ErrorCounter::Relay => &mut self.rcv_switch_relay_errors,
+            ErrorCounter::Discard => &mut self.xmit_discards,
+            ErrorCounter::TransmitConstraint => &mut self.xmit_constraint_errors,
+            ErrorCounter::ReceiveConstraint => &mut self.rcv_constraint_errors,
+            ErrorCounter::Integrity => &mut self.local_link_integrity_errors,
+            ErrorCounter::Overrun => &mut self.excessive_buffer_overruns,
+            ErrorCounter::Vl15 => &mut self.vl15_dropped,
         }
     }
 

@@ -79,15 +79,19 @@ impl Port {
 
 /// The best width and the best speed that both ends have enabled and the cable carries.
 fn agree(near: &Port, far: &Port) -> Option<(LinkWidth, LinkSpeed)> {
+    let faults = near.faults.as_deref();
+    let most_lanes = faults.and_then(|faults| faults.width);
+    let fastest = faults.and_then(|faults| faults.speed);
     let widths = near.info.link_width_enabled() & far.info.link_width_enabled();
     let width = LinkWidth::ALL.into_iter().rfind(|&width| {
         widths & wire_width(width) != 0
             && near.link.width.is_none_or(|most| width <= most)
             && far.link.width.is_none_or(|most| width <= most)
+            && most_lanes.is_none_or(|most| width <= most)
     })?;
     let speed = LinkSpeed::ALL.into_iter().rfind(|&speed| {
         let carried = |port: &Port| port.link.speed.is_none_or(|most| speed <= most);
-        enables(near, speed) && enables(far, speed) && carried(near) && carried(far)
+        enables(near, speed) && enables(far, speed) && carried(near) && carried(far) && fastest.is_none_or(|most| speed <= most)
     })?;
     Some((width, speed))
 }

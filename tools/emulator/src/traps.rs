@@ -115,10 +115,33 @@ impl World {
     pub(crate) fn send_trap(&mut self, node: NodeIndex, number: u16) {
         let Some(trap) = self.traps.get_mut(&(node, number)) else { return };
         trap.tries += 1;
-        let (from, transaction, tries) = (trap.from, trap.transaction, trap.tries);
+        let (from, transaction, tries, details) = (trap.from, trap.transaction, trap.tries, trap.details);
+        self.emit(from, transaction, details);
+        if tries < TRAP_TRIES {
+            // Traps keep a distance of the subnet timeout (IBA 13.4.9); neither a flood nor silence where nobody set that sensibly.
+            let timeout = self.network.port(from).map_or(0, |port| port.info.subnet_timeout());
+            let distance = Duration::from_nanos(4096 << timeout.min(31));
+            let distance = distance.clamp(Duration::from_millis(100), Duration::from_secs(10));
+            self.plan(self.now + distance, Happening::RepeatTrap { node, number, transaction });
+        } else {
+            self.traps.remove(&(node, number));
+        }
+    }
+
+    /// Sends a trap that is not repeated, whatever other traps are under way.
+    pub(crate) fn send_once(&mut self, from: PortRef, details: TrapKind) {
+        self.last_trap += 1;
+        self.emit(from, self.last_trap, details);
+    }
+
+    fn emit(&mut self, from: PortRef, transaction: u64, details: TrapKind) {
         let Some(info) = self.network.port(from).map(|port| port.info) else { return };
+        let is_mute = self.faults.get(&from.node).is_some_and(|faults| faults.mute);
+        if is_mute || info.lid() == 0 || info.master_sm_lid() == 0 {
+            return;
+        }
         let lid = info.lid();
-        let (kind, details) = match trap.details {
+        let (kind, details) = match details {
             TrapKind::LinkState => (NoticeType::Urgent, TrapDetails::LinkStateChange { lid }),
             TrapKind::LinkTrouble(trouble, port) => {
                 let details = match trouble {
@@ -142,7 +165,7 @@ impl World {
             }
             TrapKind::Security(details) => (NoticeType::Security, details),
         };
-        let producer = match self.network.device(node).kind {
+        let producer = match self.network.device(from.node).kind {
             NodeKind::Ca => NodeType::ChannelAdapter,
             NodeKind::Switch => NodeType::Switch,
             NodeKind::Router => NodeType::Router,
@@ -152,21 +175,10 @@ impl World {
         mad.set_transaction(transaction);
         mad.set_smp_data(notice.bytes());
 
-        let muted = self.faults.get(&node).is_some_and(|faults| faults.mute);
-        self.counters.traps += u64::from(!muted);
-        if !muted {
-            let mut packet = Packet::smp(info.master_sm_lid(), mad);
-            packet.slid = info.lid();
-            packet.sl = info.master_sm_sl();
-            self.launch(self.now, from, &mut packet, None);
-        }
-        if tries < TRAP_TRIES {
-            // Traps keep a distance of the subnet timeout (IBA 13.4.9); neither a flood nor silence where nobody set that sensibly.
-            let distance = Duration::from_nanos(4096 << info.subnet_timeout().min(31));
-            let distance = distance.clamp(Duration::from_millis(100), Duration::from_secs(10));
-            self.plan(self.now + distance, Happening::RepeatTrap { node, number, transaction });
-        } else {
-            self.traps.remove(&(node, number));
-        }
+        self.counters.traps += 1;
+        let mut packet = Packet::smp(info.master_sm_lid(), mad);
+        packet.slid = info.lid();
+        packet.sl = info.master_sm_sl();
+        self.launch(self.now, from, &mut packet, None);
     }
 }

@@ -1,6 +1,7 @@
 //! How packets travel: by directed route and by forwarding tables.
 
 use crate::adaptive::{Choice, Transport};
+use crate::faults::Passage;
 use crate::network::Network;
 use crate::packet::{PERMISSIVE_LID, Packet};
 use crate::partitions::Passing;
@@ -50,6 +51,12 @@ pub enum LostWhy {
     WrongQKey,
     /// Nobody is there to take the packet.
     NoReceiver,
+    /// No more packets of subnet management can wait for the node.
+    NoRoom,
+    /// The cable lost it.
+    Cable,
+    /// The cable inverted bits, and the port behind it dropped the packet.
+    Damaged,
 }
 
 impl fmt::Display for LostWhy {
@@ -68,6 +75,9 @@ impl fmt::Display for LostWhy {
             Self::BadRoute => "the directed route's header contradicts itself",
             Self::WrongPKey => "the P_Key is not one of the port's partitions",
             Self::WrongQKey => "the Q_Key is not that of the queue pair",
+            Self::NoRoom => "too many packets wait for the node",
+            Self::Cable => "the cable lost it",
+            Self::Damaged => "the cable damaged it",
             Self::NoReceiver => "nobody takes such a packet there",
         })
     }
@@ -117,6 +127,7 @@ enum Step {
 impl Network {
     /// Sends a packet from an end port to where it arrives, counts it at each port, and keeps its header as the way changes it. `O(hops)`.
     pub(crate) fn carry(&mut self, from: PortRef, packet: &mut Packet) -> Result<Arrival, Lost> {
+        self.passage = Passage::default();
         let carried = match packet.mad.class() {
             Class::SUBN_DIRECTED => self.carry_directed(from, packet),
             _ if packet.dlid == PERMISSIVE_LID => Err(Lost { at: from, why: LostWhy::BadRoute }),
@@ -303,6 +314,12 @@ impl Network {
         let peer = self.cross(out, needs)?;
         if let Some(port) = self.port_mut(out) {
             port.tally.sent(MAD_DWORDS, lane);
+            if let Some(faults) = &port.faults {
+                let faults = faults.clone();
+                faults
+                    .pass(&mut self.passage, &mut self.random)
+                    .map_err(|why| Lost { at: if why == LostWhy::Damaged { peer } else { out }, why })?;
+            }
         }
         if let Some(port) = self.port_mut(peer) {
             port.tally.received(MAD_DWORDS, lane);
@@ -323,7 +340,7 @@ impl Network {
     }
 
     /// Counts a loss at its port, if the hardware has a counter for it (IBA 16.1.3.5, PortCounters).
-    fn count_loss(&mut self, lost: &Lost) {
+    pub(crate) fn count_loss(&mut self, lost: &Lost) {
         let Some(port) = self.port_mut(lost.at) else { return };
         let tally = &mut port.tally;
         match lost.why {
@@ -344,6 +361,12 @@ impl Network {
                 tally.looping_errors += 1;
             }
             LostWhy::WrongPort => tally.rcv_errors += 1,
+            LostWhy::NoRoom => tally.vl15_dropped += 1,
+            LostWhy::Damaged => {
+                tally.symbol_errors += 1;
+                tally.rcv_errors += 1;
+            }
+            LostWhy::Cable => {} // nobody notices
             LostWhy::NodeRemoved | LostWhy::NoSuchPort | LostWhy::NotThrough | LostWhy::BadRoute | LostWhy::NoReceiver => {}
             LostWhy::WrongPKey | LostWhy::WrongQKey => {} // counted where they are refused
         }

@@ -3,13 +3,13 @@
 use crate::agents;
 use crate::clients::{ClientId, Clients, Delivered, Interest, Losses};
 use crate::events::Event;
-use crate::faults::Faults;
+use crate::faults::{Faults, Passage, Reaction};
 use crate::network::Network;
 use crate::packet::{PERMISSIVE_LID, Packet};
 use crate::sma::{self, Effect};
 use crate::tally::Tally;
 use crate::timing::{TRAINING, Timing};
-use crate::traps::{Trap, TrapKind};
+use crate::traps::{LinkTrouble, Trap, TrapKind};
 use crate::travel::{Lost, LostWhy};
 use heddle_fabric::{Fabric, Lid, NodeIndex, NodeKind, PortRef};
 use heddle_mad::Time;
@@ -96,6 +96,11 @@ pub(crate) enum Happening {
     Event(Event),
     /// The link in the port may come up.
     Train(PortRef),
+    /// A port that babbles does so again.
+    Babble {
+        at: PortRef,
+        trouble: LinkTrouble,
+    },
     /// It is time to send a trap again.
     RepeatTrap {
         node: NodeIndex,
@@ -174,6 +179,10 @@ impl World {
             port.info.set_capability_mask(capabilities.bits());
             self.announce(at, LocalChanges::empty());
         }
+    }
+
+    pub(crate) fn client_count(&self) -> usize {
+        self.clients.count()
     }
 
     /// Where a client is; `None` if it is not attached.
@@ -274,6 +283,13 @@ impl World {
         &self.counters
     }
 
+    /// Events that are yet to happen, by time.
+    pub(crate) fn scheduled(&self) -> impl Iterator<Item = (Time, &Event)> {
+        self.agenda
+            .iter()
+            .filter_map(|(&(at, _), happening)| if let Happening::Event(event) = happening { Some((at, event)) } else { None })
+    }
+
     pub(crate) fn plan(&mut self, at: Time, happening: Happening) {
         self.planned += 1;
         self.agenda.insert((at.max(self.now), self.planned), happening);
@@ -284,6 +300,7 @@ impl World {
             Happening::Arrive { at, mut packet, request } => self.arrive(at, &mut packet, request.as_deref()),
             Happening::Event(event) => self.apply(event),
             Happening::Train(at) => self.bring_up(at),
+            Happening::Babble { at, trouble } => self.babble(at, trouble),
             Happening::RepeatTrap { node, number, transaction } => {
                 if self.traps.get(&(node, number)).is_some_and(|trap| trap.transaction == transaction) {
                     self.send_trap(node, number);
@@ -296,7 +313,11 @@ impl World {
     pub(crate) fn launch(&mut self, leaves: Time, from: PortRef, packet: &mut Packet, request: Option<&Packet>) {
         match self.network.carry(from, packet) {
             Ok(arrival) => {
-                let when = leaves + self.timing.travel(arrival.hops);
+                let Passage { later, copies } = self.network.passage;
+                let when = leaves + self.timing.travel(arrival.hops) + later;
+                for _ in 1..copies {
+                    self.plan(when, Happening::Arrive { at: arrival.at, packet: Box::new(*packet), request: None });
+                }
                 if when <= self.now {
                     self.arrive(arrival.at, packet, request);
                 } else {
@@ -340,13 +361,20 @@ impl World {
         if !has_queue_pair || mad.method().is_response() || mad.method() == Method::TRAP {
             return self.lose(Lost { at, why: LostWhy::NoReceiver }, request);
         }
-        if self.faults.get_mut(&at.node).is_some_and(Faults::ignores) {
-            return self.tell_lost(request);
+        let mut reaction = Reaction::Serve;
+        if let Some(faults) = self.faults.get_mut(&at.node) {
+            if packet.is_smp() && !faults.has_room(self.now) {
+                let lost = Lost { at, why: LostWhy::NoRoom };
+                self.network.count_loss(&lost);
+                return self.lose(lost, request);
+            }
+            reaction = faults.reaction(mad);
         }
-        if packet.is_smp() && mad.method() == Method::TRAP_REPRESS {
-            return self.repress(at, packet);
+        match reaction {
+            Reaction::Ignore => self.tell_lost(request),
+            _ if packet.is_smp() && mad.method() == Method::TRAP_REPRESS => self.repress(at, packet),
+            _ => self.answer(at, packet, request, reaction),
         }
-        self.answer(at, packet, request);
     }
 
     /// The client that takes a packet; `None` if it is for the node's agents, or for nobody.
@@ -365,9 +393,13 @@ impl World {
     }
 
     /// Lets an agent of the node answer.
-    fn answer(&mut self, at: PortRef, packet: &mut Packet, request: Option<&Packet>) {
+    fn answer(&mut self, at: PortRef, packet: &mut Packet, request: Option<&Packet>, reaction: Reaction) {
         let what = (packet.mad.method(), packet.mad.attribute_id());
-        let Some(reply) = agents::answer(&mut self.network, at, self.now, packet) else {
+        let reply = match reaction {
+            Reaction::Serve => agents::answer(&mut self.network, at, self.now, packet),
+            _ => Some(reaction.pretend(&mut packet.mad)),
+        };
+        let Some(reply) = reply else {
             return self.lose(Lost { at, why: LostWhy::NoReceiver }, request);
         };
         *self.counters.requests.entry(what).or_default() += 1;
@@ -375,12 +407,16 @@ impl World {
             self.tell_lost(request);
             return self.bring_about(reply.effect);
         }
-        let service = self.timing.service(at.node);
+        let slow = self.faults.get(&at.node).and_then(|faults| faults.slow);
+        let service = slow.unwrap_or_else(|| self.timing.service(at.node));
         let device = self.network.device_mut(at.node);
         device.busy_until = device.busy_until.max(self.now) + service;
         let mut leaves = device.busy_until;
         let mut duplicate = false;
         if let Some(faults) = self.faults.get_mut(&at.node) {
+            if packet.is_smp() {
+                faults.waits(leaves);
+            }
             faults.spoil(&mut packet.mad);
             leaves = leaves + faults.late;
             duplicate = faults.duplicate;

@@ -2,11 +2,26 @@
 
 use crate::narrate::Narrator;
 use anyhow::Context;
-use heddle_emulator::{Emulator, Event, Fault, parse_script};
-use heddle_fabric::{Fabric, NodeIndex, PortRef};
+use heddle_emulator::{Emulator, VERBS, parse_script};
+use heddle_fabric::Fabric;
 use heddle_mad::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
+
+/// All that can happen, as a help text.
+pub(crate) fn verbs() -> String {
+    let mut text = "\
+All events. CABLES are NODE:PORT (either end), NODE (all its cables), `all` or `any link`; NODES are
+NODE, `all`, `any switch`, `any host` or `any node`. Those with a * can last `for TIME`.
+"
+    .to_owned();
+    for verb in VERBS {
+        let star = if verb.ends { "*" } else { " " };
+        let statement = format!("{} {}", verb.name, verb.arguments);
+        text += &format!("  {star} {statement:<40} {}\n", verb.meaning);
+    }
+    text
+}
 
 /// What is still to be announced of a script, and when it ends.
 pub(crate) struct Script {
@@ -30,7 +45,7 @@ impl Script {
         let mut events = events.with_context(|| name.to_owned())?;
         events.sort_by_key(|&(time, _)| time);
         let end = events.last().map_or(Time::ZERO, |&(time, _)| time);
-        let announcements = events.iter().map(|(time, event)| (*time, describe(fabric, event))).collect();
+        let announcements = events.iter().map(|(time, event)| (*time, event.statement(fabric))).collect();
         for (time, event) in events {
             emulator.world_mut().schedule(time, event);
         }
@@ -49,29 +64,5 @@ impl Script {
     /// Whether all has happened and the subnet manager has nothing to do any longer; `last` is when it last told something.
     pub(crate) fn is_over(&self, now: Time, last: Time, quiet: Duration) -> bool {
         now >= self.end + PATIENCE || now >= self.end.max(last) + quiet
-    }
-}
-
-fn describe(fabric: &Fabric, event: &Event) -> String {
-    let node = |node: NodeIndex| format!("\"{}\"", fabric.node(node).description);
-    let port = |at: PortRef| format!("port {} of {}", at.port, node(at.node));
-    let cable = |at: PortRef| match fabric.port(at).and_then(|port| port.peer) {
-        Some(peer) => format!("the cable between {} and {}", port(at), port(peer)),
-        None => format!("the cable in {}", port(at)),
-    };
-    match event {
-        Event::Cut(at) => format!("{} breaks", cable(*at)),
-        Event::Restore(at) => format!("{} is whole again", cable(*at)),
-        Event::RemoveNode(gone) => format!("{} loses its power", node(*gone)),
-        Event::ReturnNode(back) => format!("{} has its power back and has forgotten everything", node(*back)),
-        Event::Rename(renamed, name) => format!("{} is called \"{name}\" from now on", node(*renamed)),
-        Event::Heal(healed) => format!("{} does everything right again", node(*healed)),
-        Event::Fault(faulty, fault) => match fault {
-            Fault::Mute => format!("{} answers nothing any longer", node(*faulty)),
-            Fault::Garbage { .. } => format!("{} answers with garbage", node(*faulty)),
-            Fault::Duplicate => format!("{} answers twice", node(*faulty)),
-            Fault::Late(delay) => format!("{} answers {delay:?} late", node(*faulty)),
-            Fault::Drop { percent, .. } => format!("{} drops {percent} percent of its answers", node(*faulty)),
-        },
     }
 }

@@ -2,7 +2,7 @@ use crate::attach::{Attached, Attachment};
 use crate::live::{self, Pace};
 use crate::narrate::Narrator;
 use crate::out::Out;
-use crate::script::Script;
+use crate::script::{self, Script};
 use crate::{Outcome, engines};
 use anyhow::bail;
 use heddle_engines::Engine;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Runs until it is interrupted (or, with --once, until the subnet is up). Nothing is ever programmed that was not proven: if no engine
 /// of the chain gives proven tables, the fabric keeps the tables it has.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}{}", script::verbs()))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     attachment: Attachment,
@@ -53,8 +53,10 @@ An event script has one event a line, or several with `;` between; times count f
   10s   mute 0x0200000100000090  # it (spine-1, by its GUID) answers nothing
   30s   heal spine-1             # it does everything right again
   40s   rename spine-1 new-name  # the script goes on to call it spine-1
-Other ways to misbehave: garbage NODE, duplicate NODE, late NODE 300ms, drop NODE PERCENT. What no trap
-tells of, such as silence, is noticed at the next light sweep: every 10 seconds.
+  seed 42                        # what is random comes from it:
+  50s..90s 10x cut any link for 1s..5s
+What no trap tells of, such as silence, is noticed at the next light sweep: every 10 seconds.
+
 ";
 
 impl Arguments {

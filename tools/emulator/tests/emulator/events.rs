@@ -89,8 +89,8 @@ fn a_switch_that_cannot_reach_the_manager_is_not_heard() {
 #[test]
 fn a_restored_cable_is_in_init() {
     let mut emulator = up();
-    emulator.world_mut().schedule(Time::ZERO + 5 * SECOND, Event::Cut(at(T, 7)));
-    emulator.world_mut().schedule(Time::ZERO + 7 * SECOND, Event::Restore(at(T, 7)));
+    emulator.world_mut().schedule(Time::ZERO + 5 * SECOND, Event::Cut(at(T, 7).into()));
+    emulator.world_mut().schedule(Time::ZERO + 7 * SECOND, Event::Restore(at(T, 7).into()));
     let state = |emulator: &Emulator| emulator.world().port_info(at(S, 5)).unwrap().state().unwrap();
     let mut wait = |until: u64| {
         while emulator.receive(Some(Time::ZERO + Duration::from_millis(until * 100))).unwrap().is_some() {}
@@ -250,10 +250,10 @@ fn events_for_what_is_not_there_are_none() {
     let mut emulator = up();
     let nobody = NodeIndex(99);
     for event in [
-        Event::Cut(at(nobody, 1)),
-        Event::Cut(at(A, 200)),
-        Event::Restore(at(S, 1)),
-        Event::Cut(at(S, 0)),
+        Event::Cut(at(nobody, 1).into()),
+        Event::Cut(at(A, 200).into()),
+        Event::Restore(at(S, 1).into()),
+        Event::Cut(at(S, 0).into()),
         Event::RemoveNode(nobody),
         Event::ReturnNode(nobody),
         Event::ReturnNode(S),
