@@ -347,10 +347,18 @@ fn data_flows_by_what_was_programmed() {
         };
         let cable = (1..=site.fabric.node(leaf).num_ports).map(|port| PortRef::new(leaf, port)).find(is_between).unwrap();
         site.emulator.world_mut().apply(Happening::Cut(cable.into()));
-        let programmed = site.emulator.world().programmed();
-        let outcome = programmed.run(&Pattern::AllToAll.flows(&programmed, 1), &Options::default());
+        let flows = Pattern::AllToAll.flows(&site.emulator.world().programmed(), 1);
+        let before = site.emulator.world().tally(cable).unwrap().clone();
+        let outcome = site.emulator.world_mut().carry(&flows, &Options::default());
         let lost = outcome.discarded.get(&Discard::LinkDown).copied().unwrap_or(0);
         assert!(lost > 0 && outcome.delivered + lost == flows.len() as u64, "{spec}: {outcome}");
+        // The port counts them, beside what it counted before.
+        let counted = site.emulator.world().tally(cable).unwrap();
+        assert_eq!(counted.inactive_discards - before.inactive_discards, outcome.port(cable).inactive_discards, "{spec}");
+        assert!(outcome.port(cable).inactive_discards > 0 && counted.xmit_pkts == before.xmit_pkts, "{spec}");
+        let host = site.emulator.attach();
+        let sent = flows.iter().filter(|flow| flow.from == host).count() as u64;
+        assert_eq!((outcome.port(host).xmit_pkts, outcome.port(host).xmit_data), (sent, sent * 518), "{spec}");
     }
 }
 

@@ -116,4 +116,47 @@ impl Tally {
             lanes.vl_rcv_data[usize::from(vl & 15)] += data;
         }
     }
+
+    /// Counts all that another one did.
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.xmit_data += more.xmit_data;
+        self.rcv_data += more.rcv_data;
+        self.xmit_pkts += more.xmit_pkts;
+        self.rcv_pkts += more.rcv_pkts;
+        self.xmit_multicast_pkts += more.xmit_multicast_pkts;
+        self.rcv_multicast_pkts += more.rcv_multicast_pkts;
+        self.xmit_wait += more.xmit_wait;
+        self.symbol_errors += more.symbol_errors;
+        self.link_error_recoveries += more.link_error_recoveries;
+        self.link_downed += more.link_downed;
+        self.local_link_integrity_errors += more.local_link_integrity_errors;
+        self.excessive_buffer_overruns += more.excessive_buffer_overruns;
+        self.vl15_dropped += more.vl15_dropped;
+        self.qp1_dropped += more.qp1_dropped;
+        self.rcv_errors += more.rcv_errors;
+        self.rcv_remote_physical_errors += more.rcv_remote_physical_errors;
+        self.rcv_switch_relay_errors += more.rcv_switch_relay_errors;
+        self.dlid_mapping_errors += more.dlid_mapping_errors;
+        self.vl_mapping_errors += more.vl_mapping_errors;
+        self.looping_errors += more.looping_errors;
+        self.rcv_constraint_errors += more.rcv_constraint_errors;
+        self.xmit_constraint_errors += more.xmit_constraint_errors;
+        self.xmit_discards += more.xmit_discards;
+        self.inactive_discards += more.inactive_discards;
+        self.mtu_discards += more.mtu_discards;
+        self.lifetime_discards += more.lifetime_discards;
+        self.hoq_discards += more.hoq_discards;
+        if let Some(more) = &more.lanes {
+            let lanes = self.lanes.get_or_insert_default();
+            for (row, more) in [
+                (&mut lanes.sl_xmit_data, &more.sl_xmit_data),
+                (&mut lanes.sl_rcv_data, &more.sl_rcv_data),
+                (&mut lanes.vl_rcv_pkts, &more.vl_rcv_pkts),
+                (&mut lanes.vl_rcv_data, &more.vl_rcv_data),
+                (&mut lanes.vl_xmit_wait, &more.vl_xmit_wait),
+            ] {
+                row.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+            }
+        }
+    }
 }

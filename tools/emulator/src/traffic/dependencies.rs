@@ -92,7 +92,7 @@ impl Programmed {
             _ if self.ports[input as usize].enforce_inbound && !self.has_p_key(input, flow.p_key) => Vec::new(),
             Exits::One(output) => vec![output],
             Exits::Any(group) => self.choices(input, &group).map(|(output, _)| output).collect(),
-            Exits::All(_) | Exits::None(_) => Vec::new(),
+            Exits::All(_) | Exits::None(..) => Vec::new(),
         };
         let to_switch = |output: &u32| self.ports.get(self.ports[*output as usize].peer as usize).is_some_and(|peer| !peer.is_end);
         let outputs = outputs.into_iter().filter(to_switch);

@@ -17,7 +17,8 @@ pub(super) enum Exits {
     Any(Group),
     /// A copy by each of these ports of the switch.
     All(PortMask),
-    None(Discard),
+    /// None, and the port that counts it.
+    None(Discard, u32),
 }
 
 impl Programmed {
@@ -25,20 +26,20 @@ impl Programmed {
     pub(super) fn exits(&self, input: u32, flow: &Flow) -> Exits {
         let (at, dlid) = (self.ports[input as usize].at, flow.dlid);
         let node = &self.nodes[at.node.index()];
-        let Some(switch) = &node.switch else { return Exits::None(Discard::WrongPort) };
+        let Some(switch) = &node.switch else { return Exits::None(Discard::WrongPort, input) };
         if dlid >= FIRST_MULTICAST {
-            return switch.mft.get(&dlid).map_or(Exits::None(Discard::NoEntry), |&mask| Exits::All(mask));
+            return switch.mft.get(&dlid).map_or(Exits::None(Discard::NoEntry, input), |&mask| Exits::All(mask));
         }
         let group = switch.adaptive.get(&dlid).filter(|group| group.sls >> (flow.sl & 15) & 1 == 1);
         if let Some(&group) = group.filter(|group| self.choices(input, group).next().is_some()) {
             return Exits::Any(group);
         }
         match switch.lft.get(usize::from(dlid)).copied().unwrap_or(0xff) {
-            0xff => Exits::None(Discard::NoEntry),
-            port if port == at.port => Exits::None(Discard::TurnsBack),
-            port if port > node.num_ports => Exits::None(Discard::LinkDown),
+            0xff => Exits::None(Discard::NoEntry, input),
+            port if port == at.port => Exits::None(Discard::TurnsBack, input),
+            port if port > node.num_ports => Exits::None(Discard::LinkDown, input),
             port => match node.first + u32::from(port) {
-                output if self.ports[output as usize].peer == NONE => Exits::None(Discard::LinkDown),
+                output if self.ports[output as usize].peer == NONE => Exits::None(Discard::LinkDown, output),
                 output => Exits::One(output),
             },
         }

@@ -40,6 +40,6 @@ mod snapshot;
 pub use adversary::Attack;
 pub use deadlock::{Stop, Wait};
 pub use flows::{Flow, Pattern};
-pub use outcome::{Discard, End, Latency, Outcome, PortTally};
+pub use outcome::{Discard, End, Latency, Outcome};
 pub use plane::Options;
 pub use programmed::{Arbitration, DEFAULT_P_KEY, Group, PortSettings, Programmed, SwitchSettings};

@@ -1,4 +1,5 @@
 use super::deadlock::Stop;
+use crate::Tally;
 use heddle_fabric::{NodeIndex, PortRef};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,29 +50,6 @@ impl fmt::Display for Discard {
     }
 }
 
-/// What a port counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortTally {
-    /// Bytes sent.
-    pub xmit_bytes: u64,
-    /// Packets sent.
-    pub xmit_packets: u64,
-    /// Bytes received.
-    pub rcv_bytes: u64,
-    /// Packets received.
-    pub rcv_packets: u64,
-    /// Packets that were to be sent, and were not: the link is down, they were too long, or HOQLife was over.
-    pub xmit_discards: u64,
-    /// Packets that a switch received and had no way for.
-    pub rcv_switch_relay_errors: u64,
-    /// Packets received with a P_Key that is not let in.
-    pub rcv_constraint_errors: u64,
-    /// Packets with a P_Key that is not let out.
-    pub xmit_constraint_errors: u64,
-    /// How long packets waited and none could be sent.
-    pub xmit_wait: Duration,
-}
-
 /// How long packets took from the first bit sent to the last one received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
@@ -114,7 +92,7 @@ pub struct Outcome {
     /// Of the packets that arrived; `None` if none did.
     pub latency: Option<Latency>,
     /// By port; those that counted nothing are left out. A switch's port 0 has what its manager sent and received.
-    pub ports: BTreeMap<(NodeIndex, u8), PortTally>,
+    pub ports: BTreeMap<(NodeIndex, u8), Tally>,
 }
 
 impl Outcome {
@@ -124,8 +102,8 @@ impl Outcome {
     }
 
     /// What a port counted.
-    pub fn port(&self, at: PortRef) -> PortTally {
-        self.ports.get(&(at.node, at.port)).copied().unwrap_or_default()
+    pub fn port(&self, at: PortRef) -> Tally {
+        self.ports.get(&(at.node, at.port)).cloned().unwrap_or_default()
     }
 }
 

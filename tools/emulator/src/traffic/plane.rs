@@ -4,8 +4,9 @@ use super::arbiter::Arbiter;
 use super::deadlock;
 use super::flows::Flow;
 use super::forward::{Exits, FIRST_MULTICAST};
-use super::outcome::{Discard, End, Latency, Outcome, PortTally};
+use super::outcome::{Discard, End, Latency, Outcome};
 use super::programmed::{NONE, Programmed};
+use crate::Tally;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::Duration;
@@ -45,6 +46,8 @@ impl Programmed {
 pub(super) const HOP: u64 = 200_000;
 /// Bytes of a packet beside its payload: LRH 8, BTH 12, ICRC 4, VCRC 2 (IBA 5.2).
 const HEADERS: u16 = 26;
+/// The unit of PortXmitWait.
+const TICK: u64 = 4_000;
 const NEVER: u64 = u64::MAX;
 /// So many events at least are between two searches for packets that never move.
 const SEARCH: u64 = 50_000;
@@ -110,8 +113,32 @@ struct Out {
     mbps: u64,
     waiting_since: u64,
     arbiter: Arbiter,
-    tally: PortTally,
+    tally: Tally,
     wait: u64,
+}
+
+impl Out {
+    /// As the counters of performance management have it (IBA 16.1.4).
+    fn count_discard(&mut self, why: Discard) {
+        let tally = &mut self.tally;
+        let (sum, detail) = match why {
+            Discard::NoEntry => (&mut tally.rcv_switch_relay_errors, Some(&mut tally.dlid_mapping_errors)),
+            Discard::TurnsBack => (&mut tally.rcv_switch_relay_errors, Some(&mut tally.looping_errors)),
+            Discard::NoVl if self.is_end => (&mut tally.xmit_discards, None),
+            Discard::NoVl => (&mut tally.rcv_switch_relay_errors, Some(&mut tally.vl_mapping_errors)),
+            Discard::LinkDown => (&mut tally.xmit_discards, Some(&mut tally.inactive_discards)),
+            Discard::TooLong => (&mut tally.xmit_discards, Some(&mut tally.mtu_discards)),
+            Discard::HeadOfQueue => (&mut tally.xmit_discards, Some(&mut tally.hoq_discards)),
+            Discard::NoTurn => (&mut tally.xmit_discards, None),
+            Discard::PKeyInbound => (&mut tally.rcv_constraint_errors, None),
+            Discard::PKeyOutbound => (&mut tally.xmit_constraint_errors, None),
+            Discard::WrongPort => (&mut tally.rcv_errors, None),
+            // A host has no counter of these but PortInfo's violations.
+            Discard::PKey => return,
+        };
+        *sum += 1;
+        detail.into_iter().for_each(|detail| *detail += 1);
+    }
 }
 
 pub(super) struct Plane<'a> {
@@ -158,7 +185,7 @@ impl<'a> Plane<'a> {
             mbps: u64::from(port.mbps.max(1)),
             waiting_since: NEVER,
             arbiter: Arbiter::default(),
-            tally: PortTally::default(),
+            tally: Tally::default(),
             wait: 0,
         });
         let mut plane = Self {
@@ -244,7 +271,7 @@ impl<'a> Plane<'a> {
             }
             Err(why) => {
                 *self.discarded.entry(why).or_default() += u64::from(flow.packets);
-                self.outs[end as usize].tally.xmit_discards += u64::from(flow.packets);
+                (0..flow.packets).for_each(|_| self.outs[end as usize].count_discard(why));
             }
         }
     }
@@ -306,7 +333,8 @@ impl<'a> Plane<'a> {
     }
 
     fn send(&mut self, output: u32, vl: u8, flow: u32, from: u32) {
-        let bytes = self.flows[flow as usize].payload + HEADERS;
+        let Flow { payload, sl, dlid, .. } = self.flows[flow as usize];
+        let bytes = payload + HEADERS;
         let (born, tail_in) = self.packets.get(from as usize).map_or((self.now, 0), |packet| (packet.born, packet.tail_in));
         let out = &mut self.outs[output as usize];
         if out.waiting_since != NEVER {
@@ -315,8 +343,8 @@ impl<'a> Plane<'a> {
         }
         out.busy = true;
         out.sending = from;
-        out.tally.xmit_packets += 1;
-        out.tally.xmit_bytes += u64::from(bytes);
+        out.tally.sent(dwords(payload), Some((sl, vl)));
+        out.tally.xmit_multicast_pkts += u64::from(dlid >= FIRST_MULTICAST);
         out.arbiter.sent(&self.programmed.ports[output as usize].arbitration, bytes);
         // Bytes to picoseconds; no faster than they come in.
         let tail_out = (self.now + u64::from(bytes) * 8_000_000 / out.mbps).max(tail_in);
@@ -376,12 +404,12 @@ impl<'a> Plane<'a> {
         self.hops += 1;
         let packet = &mut self.packets[number as usize];
         packet.arrived = true;
-        let Packet { input, tail_in, born, .. } = *packet;
+        let Packet { input, tail_in, born, vl, .. } = *packet;
         let flow = self.flows[packet.flow as usize];
         let port = &self.programmed.ports[input as usize];
         let tally = &mut self.outs[input as usize].tally;
-        tally.rcv_packets += 1;
-        tally.rcv_bytes += u64::from(flow.payload + HEADERS);
+        tally.received(dwords(flow.payload), Some((flow.sl, vl)));
+        tally.rcv_multicast_pkts += u64::from(flow.dlid >= FIRST_MULTICAST);
         if port.is_end {
             let is_here = flow.dlid >= FIRST_MULTICAST || self.programmed.owner.get(usize::from(flow.dlid)) == Some(&input);
             return match () {
@@ -399,7 +427,7 @@ impl<'a> Plane<'a> {
             return self.discard(number, input, Discard::PKeyInbound);
         }
         match self.programmed.exits(input, &flow) {
-            Exits::None(why) => self.discard(number, input, why),
+            Exits::None(why, port) => self.discard(number, port, why),
             Exits::One(output) => match self.programmed.admit(input, output, &flow) {
                 Ok(vl) => {
                     self.packets[number as usize].copies = 1;
@@ -518,15 +546,7 @@ impl<'a> Plane<'a> {
 
     fn count_discard(&mut self, port: u32, why: Discard) {
         *self.discarded.entry(why).or_default() += 1;
-        let tally = &mut self.outs[port as usize].tally;
-        *match why {
-            Discard::NoEntry | Discard::TurnsBack | Discard::NoVl => &mut tally.rcv_switch_relay_errors,
-            Discard::PKeyInbound => &mut tally.rcv_constraint_errors,
-            Discard::PKeyOutbound => &mut tally.xmit_constraint_errors,
-            Discard::LinkDown | Discard::TooLong | Discard::HeadOfQueue | Discard::NoTurn => &mut tally.xmit_discards,
-            // A host drops it, and counts it elsewhere if at all.
-            Discard::WrongPort | Discard::PKey => return,
-        } += 1;
+        self.outs[port as usize].count_discard(why);
     }
 
     fn outcome(self, end: End) -> Outcome {
@@ -537,12 +557,12 @@ impl<'a> Plane<'a> {
             max: duration(max),
         });
         let mut ports = BTreeMap::new();
-        for (settings, out) in self.programmed.ports.iter().zip(&self.outs) {
+        for (settings, out) in self.programmed.ports.iter().zip(self.outs) {
             let waiting = self.now - out.waiting_since.min(self.now);
-            let tally = PortTally { xmit_wait: duration(out.wait + waiting), ..out.tally };
+            let tally = Tally { xmit_wait: (out.wait + waiting) / TICK, ..out.tally };
             // Of a switch's port 0 and the manager behind it, only the manager counts.
             let is_inner = !settings.is_end && settings.at.port == 0;
-            if tally != PortTally::default() && !is_inner {
+            if tally != Tally::default() && !is_inner {
                 ports.insert((settings.at.node, settings.at.port), tally);
             }
         }
@@ -559,6 +579,11 @@ impl<'a> Plane<'a> {
             ports,
         }
     }
+}
+
+/// A packet in units of 4 bytes, without VCRC and what is on the wire between packets, as the counters have it.
+fn dwords(payload: u16) -> u64 {
+    u64::from((payload + HEADERS - 2).div_ceil(4))
 }
 
 fn picoseconds(time: Duration) -> u64 {

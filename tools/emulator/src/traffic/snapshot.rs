@@ -1,6 +1,9 @@
 //! What the emulated hardware is programmed with.
 
+use super::flows::Flow;
 use super::forward::FIRST_MULTICAST;
+use super::outcome::Outcome;
+use super::plane::Options;
 use super::programmed::{Arbitration, Group, Programmed, SwitchSettings, mbps};
 use crate::adaptive::{Adaptive, Choice, Transport};
 use crate::network::{Device, Network};
@@ -20,6 +23,18 @@ impl World {
     /// `O(nodes + ports + tables)`.
     pub fn programmed(&self) -> Programmed {
         Programmed::of_network(&self.network)
+    }
+
+    /// [`Programmed::run`] on what the hardware is programmed with now. The ports count what they sent, received and discarded, as their
+    /// performance counters tell; the world's time does not move.
+    pub fn carry(&mut self, flows: &[Flow], options: &Options) -> Outcome {
+        let outcome = self.programmed().run(flows, options);
+        for (&(node, port), tally) in &outcome.ports {
+            if let Some(port) = self.network.port_mut(PortRef::new(node, port)) {
+                port.tally.add(tally);
+            }
+        }
+        outcome
     }
 }
 
