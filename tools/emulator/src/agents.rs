@@ -1,6 +1,6 @@
 //! Which management agent of a device answers a request.
 
-use crate::network::Network;
+use crate::network::{Device, Network};
 use crate::packet::Packet;
 use crate::sma::{self, MELLANOX, Reply};
 use crate::{congestion, pma, vendor};
@@ -11,17 +11,18 @@ use heddle_mad::wire::{Class, Method, Status};
 /// Lets the agent of the packet's class turn a request that came in through `at` into its answer; `None` if nobody answers. Subnet
 /// management is at queue pair 0, all else at queue pair 1; whoever calls has seen to that.
 pub(crate) fn answer(network: &mut Network, at: PortRef, now: Time, packet: &mut Packet) -> Option<Reply> {
-    let device = network.device(at.node);
-    let is_vendors = network.node_info(at).vendor_id() == MELLANOX;
-    // Congestion control came with the generation that has ExtendedPortInfo.
-    let marks = device.model.extended_port_info || device.model.is_default();
     match packet.mad.class() {
         Class::SUBN_LID | Class::SUBN_DIRECTED => Some(sma::answer(network, at, packet.routed_from(), now, &mut packet.mad)),
         Class::PERF => Some(pma::answer(network, at, &mut packet.mad)),
-        Class::CONGESTION if marks => Some(congestion::answer(network, at, now, &mut packet.mad)),
-        Class::MELLANOX if is_vendors => Some(vendor::answer(network, at, now, &mut packet.mad)),
+        Class::CONGESTION if controls_congestion(network.device(at.node)) => Some(congestion::answer(network, at, now, &mut packet.mad)),
+        Class::MELLANOX if network.node_info(at).vendor_id() == MELLANOX => Some(vendor::answer(network, at, now, &mut packet.mad)),
         _ => refuse(network, at, packet),
     }
+}
+
+/// Congestion control came with the generation that has ExtendedPortInfo.
+fn controls_congestion(device: &Device) -> bool {
+    device.model.extended_port_info || device.model.is_default()
 }
 
 /// A Get or Set of a class that there is no agent for. A host's Linux kernel says that it does not know the attribute (drivers/infiniband,

@@ -18,7 +18,7 @@ pub(crate) struct Performance {
     traps: BTreeMap<u8, ClassPortInfo>,
 }
 
-/// Opcode of an unreliable datagram (IBA 9.2.1): of all MADs.
+/// Opcode of an unreliable datagram (IBA 9.2.1): of all MADs. What the data plane carries has no opcode, and counts as such.
 const UD_SEND_ONLY: u8 = 0x64;
 /// Code of counters of 32 bits in PortSamplesControl (IBA 16.1.3.2).
 const WIDTH_32: u8 = 4;
@@ -107,7 +107,7 @@ fn table(device: &Device, id: AttributeId) -> Option<Table> {
         PortCountersExtended::ID => (PortCountersExtended::FIELDS, |tally, _| {
             let (sent, received) = (tally.xmit_multicast_pkts, tally.rcv_multicast_pkts);
             let traffic = [tally.xmit_data, tally.rcv_data, tally.xmit_pkts, tally.rcv_pkts];
-            let casts = [tally.xmit_pkts - sent, tally.rcv_pkts - received, sent, received];
+            let casts = [tally.xmit_pkts.saturating_sub(sent), tally.rcv_pkts.saturating_sub(received), sent, received];
             [&traffic[..], &casts, &errors(tally), &[tally.vl15_dropped, tally.xmit_wait, tally.qp1_dropped]].concat()
         }),
         PortRcvErrorDetails::ID => (PortRcvErrorDetails::FIELDS, |tally, _| {
@@ -168,7 +168,7 @@ fn by_vl(tally: &Tally, op_code: u8, all: u64, lane: fn(&Lanes) -> &[u64; 16]) -
     }
     let mut row = row(tally, lane);
     row.resize(16, 0);
-    row[15] = all - row[..15].iter().sum::<u64>();
+    row[15] = all.saturating_sub(row[..15].iter().sum());
     row
 }
 

@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use heddle_emulator::Emulator;
+use heddle_emulator::traffic::{Flow, Options};
 use heddle_fabric::PortRef;
 use heddle_mad::transport::Address;
 use heddle_mad::wire::*;
@@ -246,4 +247,18 @@ fn counters_do_not_survive_a_loss_of_power() {
     emulator.world_mut().remove_node(B);
     emulator.world_mut().return_node(B);
     assert_eq!(emulator.world().tally(PortRef::new(B, 1)).unwrap().rcv_pkts, 0);
+}
+
+/// 100 packets of 256 bytes (NeighborMTU out of reset), with LRH, BTH and ICRC 280: 70 units of 4.
+#[test]
+fn traffic_through_the_data_plane_is_counted_too() {
+    let mut emulator = managed();
+    let mut flow = Flow::new(at(A, 1), LID_B);
+    (flow.packets, flow.payload) = (100, 256);
+    let before = extended(&mut emulator, LID_T, 2);
+    assert_eq!(emulator.world_mut().carry(&[flow], &Options::default()).delivered, 100);
+    let after = extended(&mut emulator, LID_T, 2);
+    assert_eq!(after.port_xmit_pkts() - before.port_xmit_pkts(), 100);
+    assert_eq!(after.port_xmit_data() - before.port_xmit_data(), 100 * 70);
+    assert_eq!(after.port_rcv_data(), before.port_rcv_data());
 }
