@@ -171,6 +171,11 @@ impl World {
         let Some(client) = self.clients.get_mut(client) else { return };
         client.is_sm = is_sm;
         let at = client.at;
+        self.show_is_sm(at);
+    }
+
+    /// The port says whether a subnet manager is there.
+    pub(crate) fn show_is_sm(&mut self, at: PortRef) {
         let is_sm = self.clients.any_sm(at);
         let Some(port) = self.network.port_mut(at) else { return };
         let mut capabilities = port.info.capabilities();
@@ -190,7 +195,7 @@ impl World {
         self.clients.get(client).map(|client| client.at)
     }
 
-    /// Sends a client's packet, now. `O(hops)`.
+    /// Sends a client's packet, now. From nobody, if the client is not attached, it goes nowhere. `O(hops)`.
     pub fn send(&mut self, client: ClientId, packet: &Packet) {
         let Some(sender) = self.clients.get(client) else { return };
         let (from, told) = (sender.at, sender.losses == Losses::Told);

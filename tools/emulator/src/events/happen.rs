@@ -88,6 +88,9 @@ impl World {
             _ => return,
         }
         self.network.reset(node);
+        for at in self.end_ports(node) {
+            self.show_is_sm(at); // the clients were not switched off
+        }
         for at in self.cable_ports(node) {
             self.bring_up(at);
         }

@@ -1,8 +1,8 @@
 //! No bytes, and no order of events, make the emulator panic or hang.
 
 use crate::support::*;
-use heddle_emulator::{ClientId, Delivered, Event, Fault, Interest, Losses, Packet, Timing, World};
-use heddle_fabric::NodeIndex;
+use heddle_emulator::{CableFault, ClientId, Delivered, Event, Fault, Interest, Losses, Packet, Place, Timing, World};
+use heddle_fabric::{LinkSpeed, LinkWidth, NodeIndex};
 use heddle_mad::Time;
 use heddle_mad::transport::{Address, Envelope, Transport};
 use heddle_mad::wire::{AttributeId, Class, Mad, Method};
@@ -40,12 +40,37 @@ fn likely() -> impl Strategy<Value = Mad> {
     )
 }
 
+fn cable_fault() -> impl Strategy<Value = CableFault> {
+    prop_oneof![
+        prop::sample::select(LinkWidth::ALL.to_vec()).prop_map(CableFault::Width),
+        prop::sample::select(LinkSpeed::ALL.to_vec()).prop_map(CableFault::Speed),
+        (0u8..101).prop_map(CableFault::Loss),
+        (0u8..101).prop_map(CableFault::Corrupt),
+        (0u64..10_000_000).prop_map(|time| CableFault::Delay(Duration::from_nanos(time))),
+        (0u8..101).prop_map(CableFault::Reorder),
+        (0u8..101).prop_map(CableFault::Repeat),
+    ]
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let node = || (0u32..5).prop_map(NodeIndex);
     let port = || (node(), 0u8..10).prop_map(|(node, port)| at(node, port));
     prop_oneof![
         port().prop_map(|at| Event::Cut(at.into())),
         port().prop_map(|at| Event::Restore(at.into())),
+        (port(), cable_fault()).prop_map(|(at, fault)| Event::Cable(at.into(), fault)),
+        cable_fault().prop_map(|fault| Event::Cable(Place::Everywhere, fault)),
+        Just(Event::Restore(Place::Everywhere)),
+        (port(), port()).prop_map(|(from, to)| Event::Move { from, to }),
+        (port(), port()).prop_map(|(one, other)| Event::Swap(one, other)),
+        prop::collection::vec(node(), 0..4).prop_map(Event::Split),
+        prop::collection::vec(node(), 0..4).prop_map(Event::Merge),
+        (node(), 0u64..2_000_000_000).prop_map(|(node, off)| Event::Reboot(node, Duration::from_nanos(off))),
+        (node(), 0u64..3, 0u8..4).prop_map(|(node, key, protect)| Event::MKey { node, key, protect }),
+        (port(), 0u16..40, any::<u16>()).prop_map(|(at, index, p_key)| Event::PKey { at, index, p_key }),
+        (node(), 0u64..10_000_000).prop_map(|(node, time)| Event::Fault(node, Fault::Late(Duration::from_nanos(time)))),
+        (node(), 0u64..10_000_000).prop_map(|(node, time)| Event::Fault(node, Fault::Slow(Duration::from_nanos(time)))),
+        (node(), 0u8..101, any::<u64>()).prop_map(|(node, percent, seed)| Event::Fault(node, Fault::Drop { percent, seed })),
         node().prop_map(Event::RemoveNode),
         node().prop_map(Event::ReturnNode),
         node().prop_map(|node| Event::Fault(node, Fault::Mute)),
@@ -173,7 +198,7 @@ proptest! {
         prop_assert!(std::iter::from_fn(|| world.poll_delivery()).all(|(_, delivered)| matches!(delivered, Delivered::Received(_))));
     }
 
-    /// A client that is told of losses hears of each request: an answer (two from who answers twice), or that there is none.
+    /// A client that is told of losses hears of each request: an answer, perhaps several times, or that there is none.
     #[test]
     fn who_wants_to_be_told_hears_of_every_request(timing in timing(), deeds in prop::collection::vec(deed(), 1..60)) {
         let (mut world, clients) = crowd(timing, Losses::Told);
@@ -205,7 +230,7 @@ proptest! {
         });
         for who in &asked {
             let answers = heard.get(who).copied();
-            prop_assert!(matches!(answers, Some((1 | 2, 0) | (0 | 1, 1))), "{:?}: {:?}", who, answers);
+            prop_assert!(matches!(answers, Some((1.., 0) | (_, 1))), "{:?}: {:?}", who, answers);
         }
         prop_assert_eq!(heard.len(), asked.len());
     }
