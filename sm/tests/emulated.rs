@@ -363,6 +363,39 @@ fn data_flows_by_what_was_programmed() {
 }
 
 #[test]
+fn traffic_by_command() {
+    let mut site = Site::new("ring:6,hosts=2");
+    let ask = |site: &mut Site, command: &str| -> serde_json::Value {
+        let line = serde_json::json!({ "command": command }).to_string();
+        serde_json::from_str(&heddle_emulator::control(site.emulator.world_mut(), &line)).unwrap()
+    };
+    assert_eq!(ask(&mut site, "traffic all-to-all")["ok"]["sent"], 0, "nobody has a LID yet");
+    site.up();
+    let told = ask(&mut site, "traffic all-to-all packets 3 payload 64 buffer 1")["ok"].take();
+    assert_eq!((&told["end"], &told["delivered"], &told["circle"]), (&"done".into(), &396.into(), &serde_json::Value::Null), "{told}");
+    assert!(told["text"].as_str().unwrap().starts_with("done after "), "{told}");
+    assert_eq!(ask(&mut site, "traffic incast host-2-1 packets 1")["ok"]["delivered"], 11);
+    assert_eq!(ask(&mut site, "traffic shift 1")["ok"]["delivered"], 120);
+    assert_eq!(ask(&mut site, "traffic permutation 7")["ok"]["delivered"], 120);
+    assert_eq!(ask(&mut site, "traffic attack")["ok"]["end"], "free");
+    // SL 9 has no VL of its own: its packets have that of SL 1.
+    let levels = ask(&mut site, "traffic shift 1 packets 1 sl 1:2:9 2:4:0")["ok"].take();
+    assert_eq!(levels["delivered"], 12, "{levels}");
+    for (command, error) in [
+        ("traffic", "who sends to whom is missing"),
+        ("traffic all-to-al", "all-to-all"),
+        ("traffic incast nowhere", "nowhere"),
+        ("traffic shift 1 packets many", "how many packets"),
+        ("traffic shift 1 sl 1:2", "SLID:DLID:SL"),
+        ("traffic shift 1 fast", "payload BYTES"),
+        ("traffic all-to-all packets 4000000000", "528000000000 packets are more than 5000000"),
+    ] {
+        let answer = ask(&mut site, command);
+        assert!(answer["error"].as_str().unwrap().contains(error), "{command}: {answer}");
+    }
+}
+
+#[test]
 fn the_smallest_fabrics_come_up() {
     let ca = |name: &str, guid: u64, ports: u8| NodeSpec::new(NodeKind::Ca, Guid(guid), ports, name);
     // Two hosts back to back.

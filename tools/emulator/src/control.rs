@@ -56,6 +56,7 @@ fn run(world: &mut World, text: &str) -> Result<Value, ScriptError> {
         Command::Show(Place::Node(node)) => self::node(world, node),
         Command::Show(Place::Everywhere) => Value::Null,
         Command::Counters => counters(world),
+        Command::Traffic(job) => job.run(world).map_err(|message| ScriptError::new(1, 1, message))?,
         Command::Plan => {
             let now = world.now;
             let planned = world.scheduled();

@@ -1,6 +1,7 @@
 mod names;
 mod statement;
 mod text;
+mod traffic;
 mod vocabulary;
 mod words;
 
@@ -11,6 +12,7 @@ pub use vocabulary::{QUERIES, VERBS, Verb};
 
 use crate::events::{Event, Place};
 use crate::random::Random;
+use crate::traffic::Job;
 use heddle_mad::Time;
 use statement::Statement;
 use std::fmt;
@@ -85,6 +87,7 @@ pub(crate) enum Command {
     Show(Place),
     Counters,
     Plan,
+    Traffic(Job),
 }
 
 /// Reads a command: one of [`QUERIES`], or statements as in a script. The time of a statement counts from now, and may be left out.
@@ -102,6 +105,7 @@ pub(crate) fn parse_command(text: &str, site: &dyn Site, random: &mut Random) ->
                 "show" => Command::Show(statement.node_or_port()?),
                 "counters" => Command::Counters,
                 "plan" => Command::Plan,
+                "traffic" => Command::Traffic(statement.traffic()?),
                 _ => Command::Status,
             };
             statement.end().map(|()| command)

@@ -206,7 +206,7 @@ impl<'a> Statement<'a> {
 
 /// Words and numbers.
 impl Statement<'_> {
-    fn next(&mut self, what: &str, expected: &str) -> Result<Word, ScriptError> {
+    pub(super) fn next(&mut self, what: &str, expected: &str) -> Result<Word, ScriptError> {
         let Some(word) = self.words.next() else {
             return Err(ScriptError::new(self.line, self.at, format!("{what} is missing; expected {expected}")));
         };
@@ -214,16 +214,23 @@ impl Statement<'_> {
         Ok(word)
     }
 
+    /// The next word, if there is one.
+    pub(super) fn word(&mut self) -> Option<Word> {
+        let word = self.words.next()?;
+        self.at = word.end;
+        Some(word)
+    }
+
     /// Past the next word.
     fn skip(&mut self) {
         self.at = self.words.next().map_or(self.at, |word| word.end);
     }
 
-    fn unexpected(&self, word: &Word, expected: &str) -> ScriptError {
+    pub(super) fn unexpected(&self, word: &Word, expected: &str) -> ScriptError {
         ScriptError::new(self.line, word.column, format!("found \"{}\", expected {expected}", word.plain()))
     }
 
-    fn duration(&mut self, what: &str) -> Result<Duration, ScriptError> {
+    pub(super) fn duration(&mut self, what: &str) -> Result<Duration, ScriptError> {
         let word = self.next(what, TIME)?;
         parse_duration(&word.text).filter(|_| word.quoted.is_none()).ok_or_else(|| self.unexpected(&word, TIME))
     }
@@ -242,7 +249,7 @@ impl Statement<'_> {
         if from == to { from } else { Duration::from_micros(self.random.within(micros(from)..micros(to) + 1)) }
     }
 
-    fn number(&mut self, what: &str, max: u64) -> Result<u64, ScriptError> {
+    pub(super) fn number(&mut self, what: &str, max: u64) -> Result<u64, ScriptError> {
         let expected = format!("a whole number{}", if max == u64::MAX { String::new() } else { format!(" from 0 to {max}") });
         let word = self.next(what, &expected)?;
         parse_number(&word).filter(|&number| number <= max).ok_or_else(|| self.unexpected(&word, &format!("{what}, {expected}")))
@@ -263,7 +270,7 @@ impl Statement<'_> {
         percent.ok_or_else(|| self.unexpected(&word, expected))
     }
 
-    fn one_of<T: Copy>(&mut self, what: &str, words: &[(&str, T)]) -> Result<T, ScriptError> {
+    pub(super) fn one_of<T: Copy>(&mut self, what: &str, words: &[(&str, T)]) -> Result<T, ScriptError> {
         let word = self.next(what, &list(words))?;
         value(words, &word.text).filter(|_| word.quoted.is_none()).ok_or_else(|| {
             let mut error = self.unexpected(&word, &format!("{what}: {}", list(words)));
@@ -334,7 +341,7 @@ impl Statement<'_> {
         self.find(word.plain(), word.column)
     }
 
-    fn node(&mut self) -> Result<NodeIndex, ScriptError> {
+    pub(super) fn node(&mut self) -> Result<NodeIndex, ScriptError> {
         let word = self.next("the node", "a node's name or GUID")?;
         if word.is("any") { self.any_node() } else { self.node_of(&word) }
     }

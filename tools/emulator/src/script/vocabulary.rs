@@ -73,6 +73,12 @@ pub const QUERIES: &[Verb] = &[
     verb("show", "NODE|NODE:PORT", "what is known of a node or a port"),
     verb("counters", "", "requests, answers, traps and losses since the start"),
     verb("plan", "", "what is yet to happen"),
+    verb(
+        "traffic",
+        "all-to-all|permutation SEED|shift COUNT|incast NODE|attack [packets COUNT] [payload BYTES] [buffer PACKETS] [within TIME] [hoq] \
+         [sl SLID:DLID:SL...]",
+        "hosts send data by the tables as they are; tells what became of it, and who waits for whom if it stops; attack looks for a stop",
+    ),
 ];
 
 pub(super) const ATTRIBUTES: &[(&str, Subject)] = &[

@@ -91,8 +91,9 @@ fn nodes_ports_and_counters_are_shown() {
     assert_eq!(port["PortInfo"]["LinkWidthActive"], 2, "4x");
     let counters = ask(&mut emulator, "counters");
     assert_eq!(counters["requests"]["Set LinearForwardingTable"], 2);
+    assert_eq!(ask(&mut emulator, "traffic shift 1")["end"], "done");
     for query in QUERIES {
-        assert!(["status", "nodes", "show", "counters", "plan"].contains(&query.name), "{} is not tried", query.name);
+        assert!(["status", "nodes", "show", "counters", "plan", "traffic"].contains(&query.name), "{} is not tried", query.name);
     }
 }
 
