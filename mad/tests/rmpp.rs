@@ -149,7 +149,7 @@ fn lengths_at_the_edges_and_five_megabytes() {
             let mut sender = Sender::new(Time::ZERO, &sent, None, 0);
             let (receiver, _) = transfer(&mut sender, &[]);
             assert_eq!(sender.result(), Some(Ok(())), "{class:?} {data}");
-            assert_same(receiver.unwrap().message().unwrap(), &sent);
+            assert_same(&receiver.unwrap().take_message().unwrap(), &sent);
         }
     }
 }
@@ -167,11 +167,12 @@ proptest! {
         let sent = message(Class::SUBN_ADM, data);
         let mut sender = Sender::new(Time::ZERO, &sent, None, 1_000);
         let (receiver, _) = transfer(&mut sender, &fates);
-        if let Some(message) = receiver.as_ref().and_then(Receiver::message) {
+        let message = receiver.and_then(|mut receiver| receiver.take_message());
+        if let Some(message) = &message {
             assert_same(message, &sent);
         }
         if sender.result() == Some(Ok(())) {
-            prop_assert!(receiver.unwrap().message().is_some(), "acknowledged, but not whole");
+            prop_assert!(message.is_some(), "acknowledged, but not whole");
         } else {
             // A cycle of fates in which some packet never gets through.
             prop_assert!(fates.contains(&Fate::Lost));
@@ -211,7 +212,7 @@ fn a_lost_segment_is_sent_again_after_two_seconds() {
     let mut sender = Sender::new(Time::ZERO, &sent, None, 1);
     let (receiver, packets) = transfer(&mut sender, &fates);
     assert_eq!(sender.result(), Some(Ok(())));
-    assert_same(receiver.unwrap().message().unwrap(), &sent);
+    assert_same(&receiver.unwrap().take_message().unwrap(), &sent);
     // 1 and its acknowledgement, 2 to 10 with one lost, 2 to 10 again, and acknowledgements of whatever came twice.
     assert!((21..=30).contains(&packets), "{packets}");
 }
@@ -290,7 +291,8 @@ fn a_receiver_waits_40_seconds_and_lingers_for_10() {
     assert_eq!(Header::of(&receiver.poll_transmit().unwrap()).status, Stopped::TOO_LONG.0);
 
     let mut receiver = Receiver::new(Time::ZERO, &data(1, true, true, 20 + 3), WINDOW, ROOM);
-    assert_eq!(receiver.message().unwrap().len(), 56 + 3);
+    assert_eq!(receiver.take_message().map(|message| message.len()), Some(56 + 3));
+    assert_eq!(receiver.take_message(), None);
     receiver.poll_transmit().unwrap();
     receiver.handle(Time::ZERO, &data(1, true, true, 20 + 3));
     assert_eq!(Header::of(&receiver.poll_transmit().unwrap()).segment, 1, "it did not hear of the acknowledgement");

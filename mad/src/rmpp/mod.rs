@@ -25,7 +25,7 @@
 //!     }
 //! }
 //! // The headers of a message are those of its first segment; the RMPP header in it is the protocol's.
-//! assert_eq!(receiver.message().unwrap()[56..], message[56..]);
+//! assert_eq!(receiver.take_message().unwrap()[56..], message[56..]);
 //! ```
 
 mod header;

@@ -58,7 +58,7 @@ impl Receiver {
         receiver
     }
 
-    /// Takes a MAD of the message's sender: the same transaction, class and method. Afterwards [`Self::poll_transmit`], [`Self::message`]
+    /// Takes a MAD of the message's sender: the same transaction, class and method. Afterwards [`Self::poll_transmit`], [`Self::take_message`]
     /// and [`Self::stopped`] may have something new.
     pub fn handle(&mut self, now: Time, mad: &Mad) {
         let header = Header::of(mad);
@@ -105,9 +105,9 @@ impl Receiver {
         (self.state != State::Over).then_some(self.deadline)
     }
 
-    /// The whole message once it is there, the headers of its first segment in front.
-    pub fn message(&self) -> Option<&[u8]> {
-        (self.state == State::Whole).then_some(&self.message)
+    /// The whole message once it is there, the headers of its first segment in front. `None` before, and when it was taken.
+    pub fn take_message(&mut self) -> Option<Vec<u8>> {
+        (self.state == State::Whole && !self.message.is_empty()).then(|| std::mem::take(&mut self.message))
     }
 
     /// Why the transfer ended without the message, once it has.

@@ -28,8 +28,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Begins to send a message: the headers of its class as in one MAD, then the data, of any length. `timeout` is how long to wait for an
-    /// acknowledgement (at most [`ACK_TIMEOUT`]), `retries` how often in a row to send again without one.
+    /// Begins to send a message: the headers of its class as in one MAD (of the RMPP header, only RRespTime counts), then the data, of any
+    /// length. `timeout` is how long to wait for an acknowledgement (at most [`ACK_TIMEOUT`]), `retries` how often in a row to send again
+    /// without one.
     pub fn new(now: Time, message: &[u8], timeout: Option<Duration>, retries: u32) -> Self {
         let mut headers = Mad([0; 256]);
         let start = message.len().min(256);

@@ -33,6 +33,7 @@ mod control;
 mod emulator;
 mod events;
 mod faults;
+pub mod kernel;
 mod models;
 mod network;
 mod packet;

@@ -9,6 +9,7 @@ mod counters;
 mod devices;
 mod events;
 mod faults;
+mod kernel;
 mod keys;
 mod partitions;
 mod random;

@@ -1,0 +1,194 @@
+//! What the kernel says of a device in `/sys/class/infiniband/DEVICE`, in its own formats (`drivers/infiniband/core/sysfs.c`).
+
+use super::local;
+use crate::world::World;
+use heddle_fabric::{NodeIndex, NodeKind, PortRef};
+use heddle_mad::wire::{AttributeId, NodeType};
+
+/// The names of a node's attributes: `node_guid`, `ports/1/state` and so on. Empty if there is no such node.
+pub fn attributes(world: &World, node: NodeIndex) -> Vec<String> {
+    let of_device = if ports(world, node).is_empty() { &[][..] } else { &OF_DEVICE[..] };
+    let mut names: Vec<String> = of_device.iter().map(|name| (*name).to_owned()).collect();
+    for port in ports(world, node) {
+        let of_port = OF_PORT.iter().map(|name| (*name).to_owned());
+        let gids = (0..GIDS).map(|index| format!("gids/{index}"));
+        let p_keys = (0..world.network.p_keys(PortRef::new(node, port)).count().min(P_KEYS_MAX)).map(|index| format!("pkeys/{index}"));
+        let counters = COUNTERS.iter().map(|counter| format!("counters/{}", counter.name));
+        names.extend(of_port.chain(gids).chain(p_keys).chain(counters).map(|name| format!("ports/{port}/{name}")));
+    }
+    names
+}
+
+/// The ports of a node that programs see: those of an adapter, or port 0 of a switch.
+pub fn ports(world: &World, node: NodeIndex) -> std::ops::RangeInclusive<u8> {
+    match world.network.devices.get(node.index()) {
+        Some(device) if device.kind == NodeKind::Switch => 0..=0,
+        Some(device) => 1..=device.num_ports(),
+        None => std::ops::RangeInclusive::new(1, 0),
+    }
+}
+
+/// What an attribute says now, its newline included; `None` if there is no such attribute.
+pub fn read(world: &mut World, node: NodeIndex, name: &str) -> Option<String> {
+    let device = world.network.devices.get(node.index())?;
+    if let Some(rest) = name.strip_prefix("ports/") {
+        let (port, name) = rest.split_once('/')?;
+        let at = PortRef::new(node, port.parse().ok().filter(|port| ports(world, node).contains(port))?);
+        return of_port(world, at, name).map(|text| text + "\n");
+    }
+    let info = world.network.node_info(PortRef::new(node, *ports(world, node).start()));
+    let text = match name {
+        "node_type" => match info.kind() {
+            Some(NodeType::Switch) => "2: switch".to_owned(),
+            Some(NodeType::Router) => "3: router".to_owned(),
+            _ => "1: CA".to_owned(),
+        },
+        "node_guid" => groups(info.node_guid()),
+        "sys_image_guid" => groups(info.system_image_guid()),
+        "node_desc" => device.description.clone(),
+        "hca_type" => format!("MT{}", info.device_id()),
+        "hw_rev" => format!("{:x}", info.revision()),
+        "fw_ver" => FIRMWARE.to_owned(),
+        "board_id" => BOARD.to_owned(),
+        _ => return None,
+    };
+    Some(text + "\n")
+}
+
+const OF_DEVICE: [&str; 8] = ["node_type", "node_guid", "sys_image_guid", "node_desc", "hca_type", "hw_rev", "fw_ver", "board_id"];
+const OF_PORT: [&str; 9] = ["state", "phys_state", "lid", "lid_mask_count", "sm_lid", "sm_sl", "cap_mask", "rate", "link_layer"];
+/// As many as mlx5 has.
+const GIDS: u8 = 8;
+/// As many as anybody looks at; more only make the folder large.
+const P_KEYS_MAX: usize = 128;
+const FIRMWARE: &str = "20.43.1014";
+const BOARD: &str = "HED0000000001";
+
+fn of_port(world: &mut World, at: PortRef, name: &str) -> Option<String> {
+    let port = *world.port_info(at)?;
+    if let Some(index) = name.strip_prefix("gids/") {
+        let guid = index.parse().ok().filter(|&index| index < GIDS).map(|index| local::guid_at(world, at, index).unwrap_or(0))?;
+        // The empty ones have no prefix either.
+        let prefix = if guid == 0 { 0 } else { port.gid_prefix() };
+        return Some(format!("{}:{}", groups(prefix), groups(guid)));
+    }
+    if let Some(index) = name.strip_prefix("pkeys/") {
+        return Some(format!("{:#06x}", local::p_key_at(world, at, index.parse().ok()?)?));
+    }
+    if let Some(name) = name.strip_prefix("counters/") {
+        let counter = COUNTERS.iter().find(|counter| counter.name == name)?;
+        return Some(counter.read(world, at).to_string());
+    }
+    Some(match name {
+        "state" => {
+            let name = ["NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"].get(usize::from(port.port_state())).unwrap_or(&"UNKNOWN");
+            format!("{}: {name}", port.port_state())
+        }
+        "phys_state" => {
+            let names =
+                ["<unknown>", "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery", "Phy Test"];
+            let state = port.port_physical_state();
+            format!("{state}: {}", names.get(usize::from(state)).unwrap_or(&"<unknown>"))
+        }
+        "lid" => format!("{:#x}", port.lid()),
+        "lid_mask_count" => port.lmc().to_string(),
+        "sm_lid" => format!("{:#x}", port.master_sm_lid()),
+        "sm_sl" => port.master_sm_sl().to_string(),
+        "cap_mask" => format!("{:#010x}", port.capability_mask()),
+        "rate" => rate(world, at),
+        "link_layer" => "InfiniBand".to_owned(),
+        _ => return None,
+    })
+}
+
+/// `0123:4567:89ab:cdef`.
+fn groups(guid: u64) -> String {
+    format!("{:04x}:{:04x}:{:04x}:{:04x}", guid >> 48, guid >> 32 & 0xffff, guid >> 16 & 0xffff, guid & 0xffff)
+}
+
+/// `400 Gb/sec (4X NDR)`, from what the link runs at: `rate_show`, whose rates are nominal, in tenths of Gb/s a lane.
+fn rate(world: &World, at: PortRef) -> String {
+    use heddle_mad::wire::{LinkSpeed, LinkWidth};
+    let Some(port) = world.network.port(at) else { return String::new() };
+    let (speed, tenths) = match port.info.active_speed() {
+        _ if port.fdr10_active => ("FDR10", 100),
+        Some(LinkSpeed::Ddr) => ("DDR", 50),
+        Some(LinkSpeed::Qdr) => ("QDR", 100),
+        Some(LinkSpeed::Fdr) => ("FDR", 140),
+        Some(LinkSpeed::Edr) => ("EDR", 250),
+        Some(LinkSpeed::Hdr) => ("HDR", 500),
+        Some(LinkSpeed::Ndr) => ("NDR", 1000),
+        Some(LinkSpeed::Xdr) => ("XDR", 2000),
+        _ => ("SDR", 25),
+    };
+    let lanes = match port.info.active_width() {
+        Some(LinkWidth::X1) => 1,
+        Some(LinkWidth::X2) => 2,
+        Some(LinkWidth::X8) => 8,
+        Some(LinkWidth::X12) => 12,
+        _ => 4,
+    };
+    let rate = tenths * lanes;
+    format!("{}{} Gb/sec ({lanes}X {speed})", rate / 10, if rate % 10 == 5 { ".5" } else { "" })
+}
+
+/// A counter, and where it is in an attribute of performance management: bits from the start of the data (IBA 16.1.3.5, 16.1.4.11).
+struct Counter {
+    name: &'static str,
+    attribute: u16,
+    bit: usize,
+    width: usize,
+}
+
+const PORT_COUNTERS: u16 = 0x12;
+const PORT_COUNTERS_EXTENDED: u16 = 0x1d;
+/// Where the data of performance management begins.
+const DATA: usize = 64;
+
+const fn counter(name: &'static str, bit: usize, width: usize) -> Counter {
+    Counter { name, attribute: PORT_COUNTERS, bit, width }
+}
+
+const fn extended(name: &'static str, bit: usize) -> Counter {
+    Counter { name, attribute: PORT_COUNTERS_EXTENDED, bit, width: 64 }
+}
+
+const COUNTERS: [Counter; 21] = [
+    counter("symbol_error", 32, 16),
+    counter("link_error_recovery", 48, 8),
+    counter("link_downed", 56, 8),
+    counter("port_rcv_errors", 64, 16),
+    counter("port_rcv_remote_physical_errors", 80, 16),
+    counter("port_rcv_switch_relay_errors", 96, 16),
+    counter("port_xmit_discards", 112, 16),
+    counter("port_xmit_constraint_errors", 128, 8),
+    counter("port_rcv_constraint_errors", 136, 8),
+    counter("local_link_integrity_errors", 152, 4),
+    counter("excessive_buffer_overrun_errors", 156, 4),
+    counter("VL15_dropped", 176, 16),
+    counter("port_xmit_wait", 320, 32),
+    extended("port_xmit_data", 64),
+    extended("port_rcv_data", 128),
+    extended("port_xmit_packets", 192),
+    extended("port_rcv_packets", 256),
+    extended("unicast_xmit_packets", 320),
+    extended("unicast_rcv_packets", 384),
+    extended("multicast_xmit_packets", 448),
+    extended("multicast_rcv_packets", 512),
+];
+
+impl Counter {
+    fn read(&self, world: &mut World, at: PortRef) -> u64 {
+        let Some(mad) = local::counters(world, at, AttributeId(self.attribute)) else { return 0 };
+        let byte = DATA + self.bit / 8;
+        let mut value = [0; 8];
+        let bytes = self.width.div_ceil(8);
+        value[8 - bytes..].copy_from_slice(&mad.0[byte..byte + bytes]);
+        let value = u64::from_be_bytes(value);
+        match (self.width, self.bit % 8) {
+            (4, 0) => value >> 4,
+            (4, _) => value & 0xf,
+            _ => value,
+        }
+    }
+}
