@@ -50,6 +50,7 @@ impl World {
                     *port.tally.error_mut(counter) += u64::from(count);
                 }
             }
+            Event::Groups { node, groups } => self.set_group_cap(node, groups),
             Event::Seed(seed) => self.network.random = Random(seed),
         }
     }

@@ -68,6 +68,13 @@ pub enum Event {
         /// By how much.
         count: u32,
     },
+    /// [`crate::World::set_group_cap`]: the size of the group table of a switch with adaptive routing changes.
+    Groups {
+        /// The switch.
+        node: NodeIndex,
+        /// GroupCap while groups have one sub-group, 1 to 4095.
+        groups: u16,
+    },
     /// What is random from now on comes from this seed.
     Seed(u64),
 }

@@ -164,6 +164,11 @@ impl<'a> Statement<'a> {
                 counter: self.one_of("the counter", COUNTERS)?,
                 count: self.number("by how much it rises", u32::MAX.into())? as u32,
             },
+            "groups" => {
+                let nodes = self.nodes()?;
+                let groups = self.number("how many groups", 0xfff)?.max(1) as u16;
+                return Ok(nodes.into_iter().map(|node| Event::Groups { node, groups }).collect());
+            }
             "seed" => {
                 let seed = self.number("the seed", u64::MAX)?;
                 *self.random = Random(seed);

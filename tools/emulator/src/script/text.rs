@@ -71,6 +71,7 @@ impl Event {
             Self::Errors { at, counter, count } => {
                 format!("errors {} {} {count}", port(at), name(COUNTERS, counter).unwrap_or_default())
             }
+            Self::Groups { node: one, groups } => format!("groups {} {groups}", node(one)),
             Self::Seed(seed) => format!("seed {seed}"),
         }
     }

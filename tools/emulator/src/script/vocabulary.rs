@@ -3,8 +3,9 @@
 use crate::events::{ErrorCounter, Subject};
 use crate::traps::LinkTrouble;
 use heddle_mad::wire::{
-    Attribute, AttributeId, Class, ExtendedPortInfo, GuidInfo, LinearForwardingTable, MulticastForwardingTable, NodeDescription, NodeInfo,
-    PKeyTable, PortInfo, SlToVlMapping, SmInfo, Status, SwitchInfo, VlArbitration,
+    ArForwardingTable, ArGroupTable, ArGroupTableCopy, ArInfo, Attribute, AttributeId, Class, ExtendedPortInfo, GeneralInfo, GuidInfo,
+    LinearForwardingTable, MulticastForwardingTable, NodeDescription, NodeInfo, PKeyTable, PortInfo, SlToVlMapping, SmInfo, Status,
+    SwitchInfo, VlArbitration,
 };
 
 /// What a statement can say.
@@ -63,6 +64,7 @@ pub const VERBS: &[Verb] = &[
     verb("mkey", "NODES KEY [PROTECTION]", "sets their M_Key and M_KeyProtectBits [1]"),
     verb("pkey", "NODE:PORT INDEX KEY", "writes an entry of the port's P_Key table"),
     verb("errors", "NODE:PORT COUNTER COUNT", "raises an error counter of the port"),
+    verb("groups", "NODES COUNT", "their GroupCap of adaptive routing, 1 to 4095, while groups have one sub-group"),
     verb("seed", "NUMBER", "what is random comes from this number"),
 ];
 
@@ -94,6 +96,11 @@ pub(super) const ATTRIBUTES: &[(&str, Subject)] = &[
     (MulticastForwardingTable::NAME, smp(MulticastForwardingTable::ID)),
     (SmInfo::NAME, smp(SmInfo::ID)),
     (ExtendedPortInfo::NAME, smp(ExtendedPortInfo::ID)),
+    (GeneralInfo::NAME, smp(GeneralInfo::ID)),
+    (ArInfo::NAME, smp(ArInfo::ID)),
+    (ArGroupTable::NAME, smp(ArGroupTable::ID)),
+    (ArForwardingTable::NAME, smp(ArForwardingTable::ID)),
+    (ArGroupTableCopy::NAME, smp(ArGroupTableCopy::ID)),
     ("ClassPortInfo", Subject { class: Class::PERF, attribute: AttributeId(0x01) }),
     ("PortCounters", Subject { class: Class::PERF, attribute: AttributeId(0x12) }),
     ("PortCountersExtended", Subject { class: Class::PERF, attribute: AttributeId(0x1d) }),

@@ -1,7 +1,7 @@
 //! Adaptive routing: attributes as `heddle_mad::wire` has them, values by hand.
 
 use crate::support::*;
-use heddle_emulator::{Choice, Emulator, Transport};
+use heddle_emulator::{Choice, Emulator, Event, Transport};
 use heddle_mad::wire::{
     ArForwardingTable, ArGroupTable, ArGroupTableCopy, ArInfo, Attribute, Capability, GeneralInfo, LidState, LinearForwardingTable, Mad,
     Method, PortMask, PrivateLftInfo, Status, SwitchInfo,
@@ -247,7 +247,7 @@ fn a_plain_forwarding_table_turns_it_off_in_older_switches() {
 #[test]
 fn a_switch_without_power_forgets_all_but_the_size_of_its_table() {
     let mut emulator = emulator();
-    emulator.world_mut().set_group_cap(S, 2);
+    emulator.world_mut().apply(Event::Groups { node: S, groups: 2 });
     let cold = read::<ArInfo>(&mut emulator, 0);
     assert_eq!(cold.group_cap(), 2);
     assert_eq!(change_info(&mut emulator, |info| (info.set_enabled(true), info.set_group_top(1)).0), Status::OK);

@@ -110,6 +110,8 @@ fn every_verb_has_an_event() {
         ("mkey leaf-1 0 3", Event::MKey { node: leaf, key: 0, protect: 3 }),
         ("pkey leaf-1:0 2 0x8001", Event::PKey { at: at(1, 0), index: 2, p_key: 0x8001 }),
         ("errors leaf-1:20 symbol 10", Event::Errors { at: at(1, 20), counter: ErrorCounter::Symbol, count: 10 }),
+        ("groups leaf-1 8", Event::Groups { node: leaf, groups: 8 }),
+        ("forget leaf-1 AdaptiveRoutingGroupTable", fault(Fault::Forget(smp(0xff21)))),
         ("seed 0x10", Event::Seed(16)),
     ];
     for (statement, event) in &expected {
@@ -281,6 +283,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         (node(), any::<u64>(), 0u8..4).prop_map(|(node, key, protect)| Event::MKey { node, key, protect }),
         (port(), any::<u16>(), any::<u16>()).prop_map(|(at, index, p_key)| Event::PKey { at, index, p_key }),
         (port(), any::<u32>()).prop_map(|(at, count)| Event::Errors { at, counter: ErrorCounter::Vl15, count }),
+        (node(), 1..=0xfffu16).prop_map(|(node, groups)| Event::Groups { node, groups }),
         any::<u64>().prop_map(Event::Seed),
     ]
 }
