@@ -4,7 +4,7 @@ use super::Outcome;
 use crate::network::{Device, Network, Switch};
 use heddle_fabric::PortRef;
 use heddle_mad::wire::{
-    Attribute, AttributeId, GuidInfo, LinearForwardingTable, MulticastForwardingTable, PKeyTable, Status, VlArbitration,
+    Attribute, AttributeId, GuidInfo, LinearForwardingTable, MulticastForwardingTable, PKeyTable, Status, VlArbitration, data_vls,
 };
 
 pub(super) fn get_lft(device: &Device, modifier: u32) -> Outcome {
@@ -125,7 +125,25 @@ impl Network {
 pub(super) fn get_vl_arbitration(network: &Network, at: PortRef, modifier: u32) -> Outcome {
     let (port, part) = vl_arbitration_port(network, at, modifier)?;
     arbitration_entries(network, port, part)?;
-    Ok(stored(network, port, VlArbitration::ID, part).unwrap_or([0; 64]))
+    Ok(network.vl_arbitration_block(port, part))
+}
+
+impl Network {
+    /// A part of a port's VL arbitration tables, 1 to 4. Where nobody wrote it, VL 0 has high and each other VL low priority, as on ibsim.
+    pub(crate) fn vl_arbitration_block(&self, at: PortRef, part: u32) -> [u8; 64] {
+        stored(self, at, VlArbitration::ID, part).unwrap_or_else(|| {
+            let mut table = VlArbitration::default();
+            let entries = arbitration_entries(self, at, part).unwrap_or(0);
+            let vls = self.port(at).and_then(|port| data_vls(port.info.vl_cap())).unwrap_or(1);
+            if matches!(part, 1 | 3) {
+                for (vl, entry) in (0..vls).zip(0..entries) {
+                    table.set_vl(entry, vl);
+                    table.set_weight(entry, if (vl == 0) == (part == 3) { 4 } else { 0 });
+                }
+            }
+            *table.bytes()
+        })
+    }
 }
 
 pub(super) fn set_vl_arbitration(network: &mut Network, at: PortRef, modifier: u32, mut data: [u8; 64]) -> Result<(), Status> {

@@ -71,7 +71,7 @@ impl Programmed {
         let Some(settings) = self.port_mut(at) else { return };
         settings.operational_vls = data_vls(info.operational_vls()).unwrap_or(1);
         settings.mtu = info.active_mtu().map_or(256, |mtu| 128 << mtu as u16);
-        settings.arbitration = arbitration(device, at.port, info);
+        settings.arbitration = arbitration(network, at, info);
         settings.p_keys = p_keys;
         settings.enforce_inbound = is_switch && info.partition_enforcement_inbound();
         settings.enforce_outbound = is_switch && info.partition_enforcement_outbound();
@@ -134,10 +134,9 @@ fn vls(row: [u8; 8]) -> [u8; 16] {
     std::array::from_fn(|sl| row[sl / 2] >> (4 * (1 - sl % 2)) & 15)
 }
 
-fn arbitration(device: &Device, port: u8, info: &PortInfo) -> Arbitration {
+fn arbitration(network: &Network, at: PortRef, info: &PortInfo) -> Arbitration {
     let part = |part: VlArbitrationPart| -> Vec<(u8, u8)> {
-        let data = device.blocks.get(&(VlArbitration::ID, port, part as u32)).copied().unwrap_or([0; 64]);
-        let table = VlArbitration::from_bytes(data);
+        let table = VlArbitration::from_bytes(network.vl_arbitration_block(at, part as u32));
         table.vls().into_iter().zip(table.weights()).filter(|entry| entry.1 > 0).collect()
     };
     use VlArbitrationPart as Part;

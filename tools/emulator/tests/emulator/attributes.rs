@@ -248,6 +248,14 @@ fn what_nobody_wrote_has_the_values_of_a_reset() {
     assert_eq!((keys.p_key(0), keys.p_key(1)), (0xffff, 0));
     let vls: SlToVlMapping = get::<SlToVlMapping>(&mut emulator, TO_B, 0).unwrap().attribute();
     assert_eq!([0, 1, 7, 8, 15].map(|sl| vls.vl(sl)), [0, 1, 7, 0, 7]);
+    // As ibsim has it: VL 0 high, the others low.
+    let mut weights = |part| {
+        let table: VlArbitration = get::<VlArbitration>(&mut emulator, TO_S, VlArbitration::modifier(part, 5)).unwrap().attribute();
+        assert_eq!(table.vls()[..8], [0, 1, 2, 3, 4, 5, 6, 7]);
+        table.weights()
+    };
+    assert_eq!(weights(VlArbitrationPart::HighFirst)[..9], [4, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(weights(VlArbitrationPart::LowFirst)[..9], [0, 4, 4, 4, 4, 4, 4, 4, 0]);
     let description: NodeDescription = get::<NodeDescription>(&mut emulator, TO_B, 0).unwrap().attribute();
     assert_eq!(description.to_string(), "B");
 }
