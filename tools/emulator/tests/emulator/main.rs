@@ -17,4 +17,5 @@ mod routes;
 mod script;
 mod size;
 mod support;
+mod traffic;
 mod traps;
