@@ -34,8 +34,10 @@
 #![forbid(unsafe_code)]
 
 mod digits;
+mod dor;
 mod gaps;
 mod graph;
+mod grid;
 mod layers;
 mod min_hop;
 mod order;
@@ -79,6 +81,10 @@ pub enum Engine {
     Sssp,
     /// The routes of [`Engine::Sssp`], on as many virtual lanes as they need to be free of deadlock: the service level says which.
     Dfsssp,
+    /// Dimension by dimension through a mesh or hypercube, which it recognises by its squares; on a torus deadlock is possible.
+    Dor,
+    /// Dimension by dimension through a torus, on two virtual lanes: service levels say which rings' datelines a route crosses.
+    Torus,
 }
 
 /// What one must know to choose an engine.
@@ -110,7 +116,7 @@ impl Default for Options {
 
 impl Engine {
     /// All engines.
-    pub const ALL: [Self; 4] = [Self::MinHop, Self::UpDown, Self::Sssp, Self::Dfsssp];
+    pub const ALL: [Self; 6] = [Self::MinHop, Self::UpDown, Self::Sssp, Self::Dfsssp, Self::Dor, Self::Torus];
 
     /// The name by which it is chosen.
     pub const fn name(self) -> &'static str {
@@ -119,6 +125,8 @@ impl Engine {
             Self::UpDown => "up-down",
             Self::Sssp => "sssp",
             Self::Dfsssp => "dfsssp",
+            Self::Dor => "dor",
+            Self::Torus => "torus",
         }
     }
 
@@ -149,6 +157,18 @@ impl Engine {
                 guarantees: "shortest routes, evenly spread; no deadlock",
                 virtual_lanes: 8,
                 cost: "O(cables x LIDs + routes)",
+            },
+            Self::Dor => Description {
+                needs: "a mesh, torus or hypercube, with losses too",
+                guarantees: "shortest routes in the order of the dimensions; no deadlock on meshes and hypercubes",
+                virtual_lanes: 1,
+                cost: "O(cables x switches + switches x LIDs)",
+            },
+            Self::Torus => Description {
+                needs: "a torus, mesh or hypercube, with up to four dimensions that are rings of four switches or more, with losses too",
+                guarantees: "shortest routes in the order of the dimensions; no deadlock",
+                virtual_lanes: 2,
+                cost: "O(cables x switches + switches x LIDs)",
             },
         }
     }
@@ -193,6 +213,13 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
     }
     let order = Order::new(fabric, &graph);
     match engine {
+        Engine::Dor => dor::fill(engine, &mut tables, fabric, &graph)?,
+        Engine::Torus => {
+            dor::fill(engine, &mut tables, fabric, &graph)?;
+            if tables.lanes().is_some() && options.max_vls < 2 {
+                return Err(refusal::two_lanes_needed(engine));
+            }
+        }
         Engine::Sssp => sssp::fill(&mut tables, fabric, &graph, &order),
         Engine::Dfsssp => {
             sssp::fill(&mut tables, fabric, &graph, &order);

@@ -34,7 +34,10 @@ const NAMED: usize = 8;
 impl fmt::Display for Explained<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Refusal { reason, culprits, remedy, .. } = self.refusal;
-        write!(f, "{reason}: ")?;
+        write!(f, "{reason}")?;
+        if !culprits.is_empty() {
+            f.write_str(": ")?;
+        }
         for (number, &culprit) in culprits.iter().take(NAMED).enumerate() {
             write!(f, "{}{}", if number == 0 { "" } else { ", " }, name(self.fabric, culprit))?;
         }
@@ -61,6 +64,13 @@ pub(crate) fn too_many_lanes(engine: Engine, fabric: &Fabric, levels: &[u8], nee
     );
     let remedy = format!("Allow {needed} (--max-vls {needed}) if the switches have them, or use up-down, which needs one.");
     Refusal { engine, reason, culprits, remedy }
+}
+
+/// The refusal of a torus on one virtual lane.
+pub(crate) fn two_lanes_needed(engine: Engine) -> Refusal {
+    let reason = "free of deadlock its routes need 2 virtual lanes, but 1 is allowed".to_owned();
+    let remedy = "Allow 2 (--max-vls 2) if the switches have them, or use up-down, which needs one.".to_owned();
+    Refusal { engine, reason, culprits: Vec::new(), remedy }
 }
 
 /// The refusal of a fabric that is in more than one part.

@@ -23,9 +23,9 @@ fn ibdmchk(folder: &Path, lanes: bool) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn routed(spec: &str) -> (Fabric, Tables) {
+fn routed(engine: Engine, spec: &str) -> (Fabric, Tables) {
     let fabric = fabric(spec);
-    let tables = route(Engine::Dfsssp, &fabric, &Options::default()).unwrap();
+    let tables = route(engine, &fabric, &Options::default()).unwrap();
     assert!(tables.lanes().is_some(), "{spec} needs several VLs");
     (fabric, tables)
 }
@@ -33,8 +33,16 @@ fn routed(spec: &str) -> (Fabric, Tables) {
 /// With the SLs ibdmchk finds no circle, and without them it does.
 #[test]
 fn ibdmchk_finds_several_lanes_clean() {
-    for spec in ["ring:6,hosts=2", "torus:4x4,hosts=2", "dragonfly:a=4,p=2,h=2,groups=9", "random:switches=20,degree=5,hosts=2,seed=3"] {
-        let (fabric, tables) = routed(spec);
+    for (engine, spec) in [
+        (Engine::Dfsssp, "ring:6,hosts=2"),
+        (Engine::Dfsssp, "torus:4x4,hosts=2"),
+        (Engine::Dfsssp, "dragonfly:a=4,p=2,h=2,groups=9"),
+        (Engine::Dfsssp, "random:switches=20,degree=5,hosts=2,seed=3"),
+        (Engine::Torus, "ring:6,hosts=2"),
+        (Engine::Torus, "torus:5x6,hosts=2"),
+        (Engine::Torus, "torus:5x5x6,hosts=1,fail-links=3,seed=5"),
+    ] {
+        let (fabric, tables) = routed(engine, spec);
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(write_opensm_dumps(folder.path(), &fabric, &tables).unwrap().len(), 6);
         let said = ibdmchk(folder.path(), true);
@@ -46,7 +54,7 @@ fn ibdmchk_finds_several_lanes_clean() {
 
 #[test]
 fn what_is_written_is_read_back() {
-    let (fabric, tables) = routed("torus:4x4,hosts=2");
+    let (fabric, tables) = routed(Engine::Dfsssp, "torus:4x4,hosts=2");
     let folder = tempfile::tempdir().unwrap();
     write_opensm_dumps(folder.path(), &fabric, &tables).unwrap();
     let file = |name: &str| fs::read(folder.path().join(name)).unwrap();

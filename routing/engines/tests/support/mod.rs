@@ -1,10 +1,14 @@
 //! Fabrics to route, and a judge of tables that shares no code with the engines.
 #![allow(dead_code, unreachable_pub, reason = "a module of several test crates, none of which uses all of it")]
 
+use heddle_engines::Engine;
 use heddle_fabric::{EndPort, Fabric, FabricBuilder, Guid, Link, NO_PORT, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex, Tables};
 use petgraph::algo::toposort;
 use petgraph::graph::{DiGraph, NodeIndex as Vertex};
 use std::collections::BTreeSet;
+
+/// The engines that route any connected fabric, given VLs enough.
+pub const ANY_SHAPE: [Engine; 4] = [Engine::MinHop, Engine::UpDown, Engine::Sssp, Engine::Dfsssp];
 
 /// Builds a fabric by hanging cables on the next free ports.
 pub struct Site {

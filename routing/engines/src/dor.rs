@@ -1,0 +1,154 @@
+//! Dimension-order routing on grids: along the first dimension until the coordinate is right, then along the second, and so on.
+//!
+//! Turns from a later dimension to an earlier one do not happen, so circles of waiting can only be in a ring. On a torus the SL of a route
+//! has a bit for each ring dimension that says whether the route crosses the ring's *dateline*, between the last coordinate and the first;
+//! the switches map the SL to VL 1 on the cables of this dimension if the bit is set, and else to VL 0. What does not cross never uses the
+//! cable of the dateline, and what crosses goes half round at most: neither closes a circle (the scheme of OpenSM's torus-2QoS).
+//!
+//! Where cables or switches are lost, a route takes the way that keeps the order of dimensions if there is one, else the one that breaks it
+//! least. The verifier says whether such routes are still free of deadlock: after a few lost cables they are, round a lost switch not always.
+
+use crate::graph::Graph;
+use crate::grid::{Dimension, Grid, NoGrid};
+use crate::{Engine, Refusal};
+use heddle_fabric::{EndPort, Fabric, Lanes, Levels, SwitchIndex, Tables};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Rings as long as this need two VLs; in shorter ones a route has one hop at most, or a square is two dimensions.
+const SHORTEST_RING: u32 = 4;
+
+/// Fills the tables, and for [`Engine::Torus`] the SLs and VLs.
+pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph) -> Result<(), Refusal> {
+    let grid = Grid::find(fabric, graph).map_err(|NoGrid { reason, culprits }| Refusal {
+        engine,
+        reason: format!("the fabric is no mesh, torus or hypercube: {reason}; the first such switches"),
+        culprits,
+        remedy: "Use up-down or dfsssp, which route any shape.".to_owned(),
+    })?;
+    let bits: Vec<Option<u8>> = dateline_bits(&grid.dimensions);
+    if engine == Engine::Torus && bits.iter().flatten().count() > 4 {
+        return Err(Refusal {
+            engine,
+            reason: "the torus has more than four dimensions that are rings, and there are SLs for four".to_owned(),
+            culprits: Vec::new(),
+            remedy: "Use dfsssp.".to_owned(),
+        });
+    }
+    let row_len = tables.row_len();
+    let count = fabric.switch_count();
+    let mut levels = vec![crate::layers::NO_LEVEL; count * row_len];
+    let mut ends: Vec<Vec<&EndPort>> = vec![Vec::new(); count];
+    fabric.end_ports().iter().for_each(|end| ends[end.switch.index()].push(end));
+    let mut search = Search::new(count);
+    for (target, ends) in ends.iter().enumerate().filter(|(_, ends)| !ends.is_empty()) {
+        search.run(graph, &grid, target);
+        let mut level = vec![0u8; count];
+        for &switch in &search.order {
+            let switch = switch as usize;
+            let edge = search.edge[switch];
+            if edge != NONE {
+                let edge = edge as usize;
+                let (dimension, forward) = grid.edge[edge];
+                let here = grid.place[switch][usize::from(dimension)];
+                let last = grid.dimensions[usize::from(dimension)].length - 1;
+                let crosses = if forward { here == last } else { here == 0 };
+                let bit = bits[usize::from(dimension)].filter(|_| crosses).map_or(0, |bit| 1 << bit);
+                level[switch] = level[graph.peer(edge)] | bit;
+            }
+            for (turn, end) in ends.iter().enumerate() {
+                for (offset, lid) in end.lids().enumerate() {
+                    levels[switch * row_len + lid.index()] = level[switch];
+                    if edge != NONE {
+                        let ports = graph.ports(edge as usize);
+                        tables.rows_mut()[switch * row_len + lid.index()] = ports[(turn + offset) % ports.len()];
+                    }
+                }
+            }
+        }
+        for end in ends {
+            end.lids().for_each(|lid| tables.row_mut(end.switch)[lid.index()] = end.switch_port);
+        }
+    }
+    if engine == Engine::Torus && bits.iter().any(Option::is_some) {
+        tables.set_lanes(Some(lanes(fabric, graph, &grid, &bits, Levels::ByPair(levels))));
+    }
+    Ok(())
+}
+
+/// By dimension: the bit of the SL that says whether a route crosses its dateline.
+fn dateline_bits(dimensions: &[Dimension]) -> Vec<Option<u8>> {
+    let mut next = 0;
+    let mut bit = |dimension: &Dimension| {
+        let needed = dimension.is_ring && dimension.length >= SHORTEST_RING;
+        next += u8::from(needed);
+        needed.then(|| next - 1)
+    };
+    dimensions.iter().map(&mut bit).collect()
+}
+
+fn lanes(fabric: &Fabric, graph: &Graph, grid: &Grid, bits: &[Option<u8>], levels: Levels) -> Lanes {
+    let mut lanes = Lanes::by_ports(fabric, levels, [0; 16]);
+    for switch in 0..graph.len() {
+        let index = SwitchIndex(switch as u32);
+        for edge in graph.edges(switch) {
+            let Some(bit) = bits[usize::from(grid.edge[edge].0)] else { continue };
+            let row = std::array::from_fn(|sl| (sl >> bit & 1) as u8);
+            for &port in graph.ports(edge) {
+                (0..=fabric.switch(index).num_ports).for_each(|from| lanes.set_row(index, from, port, row));
+            }
+        }
+    }
+    lanes
+}
+
+const NONE: u32 = u32::MAX;
+
+/// How bad a way is: turns against the order of dimensions, then hops, then how far a ring is gone round the wrong way on a tie.
+type Cost = (u32, u32, u32);
+
+/// The ways to one switch, from it backward.
+struct Search {
+    cost: Vec<Cost>,
+    /// By switch: the edge that it takes.
+    edge: Vec<u32>,
+    /// All switches that have a way, each after the next on it.
+    order: Vec<u32>,
+}
+
+impl Search {
+    fn new(count: usize) -> Self {
+        Self { cost: vec![(u32::MAX, 0, 0); count], edge: vec![NONE; count], order: Vec::new() }
+    }
+
+    fn run(&mut self, graph: &Graph, grid: &Grid, target: usize) {
+        self.cost.fill((u32::MAX, 0, 0));
+        self.edge.fill(NONE);
+        self.order.clear();
+        self.cost[target] = (0, 0, 0);
+        let mut done = vec![false; graph.len()];
+        let mut heap = BinaryHeap::from([Reverse(((0, 0, 0), target as u32))]);
+        while let Some(Reverse((cost, switch))) = heap.pop() {
+            let switch = switch as usize;
+            if std::mem::replace(&mut done[switch], true) {
+                continue;
+            }
+            self.order.push(switch as u32);
+            let next_dimension = Some(self.edge[switch]).filter(|&edge| edge != NONE).map(|edge| grid.edge[edge as usize].0);
+            for &peer in graph.peers(switch) {
+                let peer = peer as usize;
+                let Some(edge) = graph.edges(peer).find(|&edge| graph.peer(edge) == switch) else { continue };
+                let (dimension, forward) = grid.edge[edge];
+                let breaks = u32::from(next_dimension.is_some_and(|next| next < dimension));
+                // Half round a ring both ways are as long: every other switch takes the other.
+                let parity = grid.place[peer].iter().sum::<u32>() % 2 == 0;
+                let better = (cost.0 + breaks, cost.1 + 1, u32::from(parity == forward));
+                if !done[peer] && better < self.cost[peer] {
+                    self.cost[peer] = better;
+                    self.edge[peer] = edge as u32;
+                    heap.push(Reverse((better, peer as u32)));
+                }
+            }
+        }
+    }
+}
