@@ -193,3 +193,24 @@ fn a_violation_counter_stays_at_its_end_and_is_cleared_by_writing_zero() {
     assert_eq!(write(9), 3, "nobody can make it up");
     assert_eq!(write(0), 0);
 }
+
+/// The notice has 30 bytes for the return path, the first of which is that of the path's unused entry 0.
+#[test]
+fn trap_256_cuts_a_path_that_is_too_long() {
+    let told = |hops: usize| {
+        let mut emulator = emulator();
+        bring_up(&mut emulator);
+        change_port(&mut emulator, TO_S, 0, |info| info.set_m_key(KEY));
+        // To S, and then to and fro between S and T: hops are odd.
+        let there: Vec<u8> = [1].into_iter().chain([5, 7].into_iter().cycle()).take(hops).collect();
+        send(&mut emulator, Address::Directed, Mad::directed(&path(&there), Method::SET, SwitchInfo::ID, 0));
+        let Some(TrapDetails::BadMKey { dr_path_truncated, dr_hop_count, dr_return_path, .. }) = notice(&mut emulator).0.details() else {
+            panic!()
+        };
+        let entered: Vec<u8> = [0, 3].into_iter().chain([7, 5].into_iter().cycle()).take(1 + usize::from(dr_hop_count)).collect();
+        assert_eq!(dr_return_path[..entered.len()], entered);
+        (dr_path_truncated, dr_hop_count)
+    };
+    assert_eq!(told(29), (false, 29));
+    assert_eq!(told(31), (true, 29));
+}
