@@ -248,17 +248,28 @@ impl ArGroupTableCopy {
     }
 }
 
-/// What no open source confirms, in one place, so that it is easily put right. Every attribute modifier is here: the layout of none but
-/// GeneralInfo's and the group of the table copy's (bits 11 to 0) is confirmed.
+/// What no open source confirms, in one place, so that it is easily put right. The layouts of the blocks are confirmed; of attribute
+/// modifiers, only GeneralInfo's and the group of the table copy's (bits 11 to 0).
+///
+/// | what | taken as | standing |
+/// |---|---|---|
+/// | modifier of the group table and of the forwarding table | the block number, for group table 0 and private table 0 | inferred |
+/// | other bits of modifiers: group table, private table, direction of a copy, the flag that asks an ArInfo for the GroupCap under other settings | to be refused | unknown |
+/// | place of a sub-group in the group table | see [`ArGroupTable`] | inferred |
+/// | code of SubGrpsActive | the number itself, and 0 as 1 | unknown |
+/// | which of a table copy's two groups is the last | both orders mean the same | unknown |
+/// | NoFallback, IS4Mode, the unit of WHBFGranularity | nothing; they are kept | unknown |
+/// | GlbGroups | groups shared by all group tables | inferred |
+/// | a static entry's port when its group has none | used, as in the static state | inferred |
+/// | order of the halves of a byte in RNXmitPortMask | even ports in the high half | inferred |
+/// | which bits of PrivateLFTDef's Bank are the flag | neither is told apart | unknown |
 pub mod unconfirmed {
     use super::*;
 
-    /// The attributes whose modifier is taken as a plain block number, for private table 0 and group table 0: inferred. A modifier with any
-    /// other bit set asks for something whose place in the modifier is not known, and is to be refused; so are other attributes with any
-    /// modifier but 0. With it falls the flag by which an ArInfo asks for the GroupCap under other settings.
+    /// The attributes whose modifier is taken as a plain block number.
     pub const BLOCK_NUMBERS: [AttributeId; 2] = [ArGroupTable::ID, ArForwardingTable::ID];
 
-    /// The number of sub-groups that a code of SubGrpsActive means: taken as the number itself, and 0 as 1.
+    /// The number of sub-groups that a code of SubGrpsActive means.
     pub const fn sub_groups(code: u8) -> u8 {
         if code == 0 { 1 } else { code }
     }
