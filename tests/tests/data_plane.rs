@@ -1,0 +1,139 @@
+//! Data packets by tables that OpenSM wrote: they stop under min-hop on a ring, and do not under the engines that promise it.
+#![forbid(unsafe_code)]
+
+use heddle_emulator::traffic::{Attack, End, Options, Pattern, Programmed};
+use heddle_fabric::{Fabric, Levels, Lid, NodeIndex, PortRef, Tables, generate};
+use heddle_tests::{Dump, Graph, Ibsim, OpenSm, Stock, netlist, records};
+use heddle_verify::verify;
+use std::fmt::Write;
+
+const RING: &str = "ring:6,hosts=2";
+/// With rings of five: torus-2QoS takes no torus of one dimension, which the ring would be.
+const TORUS: &str = "torus:5x3,hosts=1";
+
+/// What OpenSM made of a fabric.
+struct Written {
+    fabric: Fabric,
+    tables: Tables,
+}
+
+#[test]
+fn min_hop_stops_on_a_ring() {
+    let written = route(RING, "minhop", &[], false);
+    assert!(!verify(&written.fabric, &written.tables).deadlock_free());
+    let programmed = written.programmed();
+    // Everyone sends to the switch after the next, which is clockwise only by two cables of six.
+    let outcome = programmed.run(&Pattern::Shift { by: 4 }.flows(&programmed, 1000), &Options::default());
+    let stop = outcome.stopped().unwrap_or_else(|| panic!("{outcome}"));
+    assert_eq!(stop.circle.len(), 6, "{outcome}");
+    println!("{outcome}");
+}
+
+#[test]
+fn up_down_does_not() {
+    let root = generate(RING).unwrap().build();
+    let root = format!("{:#x}\n", Graph::of(&root).node("switch-0"));
+    never_stops(&route(RING, "updn", &[("--root_guid_file", &root)], false));
+}
+
+#[test]
+fn nue_does_not() {
+    never_stops(&route(RING, "nue", &[], true));
+}
+
+#[test]
+fn min_hop_stops_on_a_torus_and_its_own_engine_does_not() {
+    let written = route(TORUS, "minhop", &[], false);
+    assert!(!verify(&written.fabric, &written.tables).deadlock_free());
+    assert!(matches!(written.programmed().attack(&Options::default()), Attack::Stopped { .. }));
+
+    let graph = Graph::of(&written.fabric);
+    let [origin, x, y] = ["switch-0-0", "switch-1-0", "switch-0-1"].map(|name| graph.node(name));
+    let shape = format!("torus 5 3 1\nxp_link {origin:#x} {x:#x}\nyp_link {origin:#x} {y:#x}\n");
+    let written = route(TORUS, "torus-2QoS", &[("--torus_config", &shape)], true);
+    assert!(written.tables.lanes().is_some_and(|lanes| lanes.vls() >= 2), "datelines take a second VL");
+    never_stops(&written);
+    // The VLs are what does it.
+    let mut one_lane = written.programmed();
+    one_lane.ports_mut().for_each(|port| port.operational_vls = 1);
+    for node in (0..written.fabric.nodes().len() as u32).map(NodeIndex) {
+        if let Some(switch) = one_lane.switch_mut(node) {
+            switch.sl_to_vl.clear();
+            switch.sl_to_vl_else = [0; 16];
+        }
+    }
+    assert!(matches!(one_lane.attack(&Options::default()), Attack::Stopped { .. }));
+}
+
+/// The verifier says so, an adversary finds nothing, and everything arrives, with small buffers as well.
+fn never_stops(written: &Written) {
+    let report = verify(&written.fabric, &written.tables);
+    assert!(report.deadlock_free(), "{report}");
+    let programmed = written.programmed();
+    for buffer in [1, 2, 16] {
+        let options = Options { buffer, ..Options::default() };
+        assert!(matches!(programmed.attack(&options), Attack::Free));
+        for pattern in [Pattern::AllToAll, Pattern::Shift { by: 4 }, Pattern::Permutation { seed: 11 }, Pattern::Incast { to: 5 }] {
+            let flows = pattern.flows(&programmed, 100);
+            let outcome = programmed.run(&flows, &options);
+            assert_eq!((&outcome.end, outcome.delivered), (&End::Done, 100 * flows.len() as u64), "{pattern:?}: {outcome}");
+        }
+    }
+}
+
+impl Written {
+    fn programmed(&self) -> Programmed {
+        Programmed::of_tables(&self.fabric, &self.tables)
+    }
+}
+
+/// Has OpenSM route a fabric by an engine, which wants a file with this content. With `levels`, its subnet administration is asked for the SL
+/// of each pair of hosts.
+fn route(spec: &str, engine: &str, file: &[(&str, &str)], levels: bool) -> Written {
+    let fabric = generate(spec).unwrap().build();
+    let graph = Graph::of(&fabric);
+    let simulator = Ibsim::start(&netlist(&fabric));
+    let seat = simulator.seat(graph.first_host().0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let mut arguments = vec!["--routing_engine", engine, "--qos"];
+    for (option, content) in file {
+        std::fs::write(&path, content).unwrap();
+        arguments.extend([option, path.to_str().unwrap()]);
+    }
+    let mut opensm = OpenSm::start(&seat, &arguments);
+    opensm.wait_until_up(0);
+    assert_eq!(opensm.engine().as_deref(), Some(engine));
+
+    let dump = Dump::read(opensm.folder());
+    let mut builder = fabric.to_builder();
+    for (index, node) in fabric.nodes().iter().enumerate() {
+        for number in 0..=node.num_ports {
+            let at = PortRef::new(NodeIndex(index as u32), number);
+            let lid = fabric.port(at).and_then(|port| dump.lids.get(&port.guid.0)).and_then(|&lid| Lid::new(lid));
+            builder.port_mut(at).unwrap().lid = lid;
+        }
+    }
+    let fabric = builder.build();
+    let read = |name: &str| std::fs::read(opensm.folder().join(name)).unwrap();
+    let (mut tables, _) = heddle_formats::read_lfts(&read("opensm-lfts.dump"), "opensm-lfts.dump", &fabric).unwrap();
+    if levels {
+        let levels = ask_levels(&Stock::new(seat), &fabric, &tables);
+        let (lanes, _) = heddle_formats::read_sl2vl(&read("opensm-sl2vl.dump"), "opensm-sl2vl.dump", &fabric, levels).unwrap();
+        tables.set_lanes(Some(lanes));
+    }
+    Written { fabric, tables }
+}
+
+fn ask_levels(stock: &Stock, fabric: &Fabric, tables: &Tables) -> Levels {
+    let hosts: Vec<_> = fabric.end_ports().iter().filter(|end| end.is_host()).collect();
+    let mut text = String::new();
+    for (from, to) in hosts.iter().flat_map(|from| hosts.iter().map(move |to| (from, to))).filter(|(from, to)| from.lid != to.lid) {
+        let said = stock.run("saquery", &["--src-to-dst", &format!("{}:{}", from.lid, to.lid)]);
+        let records = records(&said);
+        let level = records.first().and_then(|record| u8::from_str_radix(record.get("sl")?.strip_prefix("0x")?, 16).ok());
+        let level = level.unwrap_or_else(|| panic!("no SL: {said}"));
+        writeln!(text, "{} {} {level}", fabric.node(from.at.node).guid, to.lid).unwrap();
+    }
+    heddle_formats::read_path_sl(text.as_bytes(), "saquery", fabric, tables).unwrap().0
+}
