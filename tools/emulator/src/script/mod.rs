@@ -65,6 +65,9 @@ impl fmt::Display for ScriptError {
 /// 20s..60s 2x reboot any switch
 /// ```
 ///
+/// What lasts `for` a time ends as by `restore`, `merge`, `return` or `heal`, with all else that is wrong there; a move, a swap and a
+/// new name are taken back.
+///
 /// Times count from the emulator's start and have a unit: `us`, `ms`, `s`, `m`. Where a time is a range, and for `any`, chance decides
 /// while the script is read: the same script and the same fabric give the same events. The events come in the order of the text, which
 /// need not be that of their times.

@@ -61,9 +61,10 @@ pub(super) enum NoNode {
     Several(Guid, Guid),
 }
 
-/// The node of a GUID (`0x...`) or NodeDescription. `O(nodes)`.
+/// The node of a GUID (`0x...`, or as ibnetdiscover has it `H-...` and `S-...`) or NodeDescription. `O(nodes)`.
 pub(super) fn find(site: &dyn Site, name: &str) -> Result<NodeIndex, NoNode> {
-    let guid = name.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    let digits = ["0x", "H-", "S-", "R-"].iter().find_map(|prefix| name.strip_prefix(prefix));
+    let guid = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
     if let Some(node) = guid.and_then(|guid| nodes(site).find(|&node| site.guid(node) == Guid(guid))) {
         return Ok(node);
     }

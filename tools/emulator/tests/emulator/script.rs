@@ -68,6 +68,7 @@ fn every_verb_has_an_event() {
         ("cut leaf-0:19", Event::Cut(at(0, 19).into())),
         ("cut leaf-0", Event::Cut(NodeIndex(0).into())),
         ("cut \"spine 0;up:1\"", Event::Cut(NodeIndex(2).into())),
+        ("cut S-0000000000000002:19", Event::Cut(at(1, 19).into())),
         ("cut all", Event::Cut(Place::Everywhere)),
         ("cut \"all\"", Event::Cut(NodeIndex(5).into())),
         ("restore leaf-1:19", Event::Restore(at(1, 19).into())),
