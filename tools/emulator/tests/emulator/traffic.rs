@@ -110,6 +110,7 @@ fn service_levels_go_by_the_tables_of_each_pair_of_ports() {
 fn vl_arbitration_must_give_a_turn() {
     let mut emulator = up();
     let mut table = VlArbitration::default();
+    written(set(&mut emulator, TO_S, VlArbitration::modifier(VlArbitrationPart::HighFirst, 5), &table));
     table.set_vl(0, 1);
     table.set_weight(0, 10);
     written(set(&mut emulator, TO_S, VlArbitration::modifier(VlArbitrationPart::LowFirst, 5), &table));
