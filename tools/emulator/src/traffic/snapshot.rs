@@ -26,12 +26,16 @@ impl World {
     }
 
     /// [`Programmed::run`] on what the hardware is programmed with now. The ports count what they sent, received and discarded, as their
-    /// performance counters tell; the world's time does not move.
+    /// performance counters tell, and those that were ARMED are ACTIVE when they received some; the world's time does not move.
     pub fn carry(&mut self, flows: &[Flow], options: &Options) -> Outcome {
         let outcome = self.programmed().run(flows, options);
         for (&(node, port), tally) in &outcome.ports {
-            if let Some(port) = self.network.port_mut(PortRef::new(node, port)) {
+            let at = PortRef::new(node, port);
+            if let Some(port) = self.network.port_mut(at) {
                 port.tally.add(tally);
+            }
+            if tally.rcv_pkts > 0 {
+                self.network.activate_by_data(at);
             }
         }
         outcome

@@ -4,8 +4,8 @@ use crate::support::*;
 use heddle_emulator::traffic::{Discard, End, Flow, Options, Outcome};
 use heddle_emulator::{Emulator, World};
 use heddle_mad::wire::{
-    ArForwardingTable, ArGroupTable, ArInfo, LidState, Mtu, MulticastForwardingTable, PKeyTable, SlToVlMapping, Status, VlArbitration,
-    VlArbitrationPart,
+    ArForwardingTable, ArGroupTable, ArInfo, LidState, Mtu, MulticastForwardingTable, PKeyTable, PortState, SlToVlMapping, Status,
+    VlArbitration, VlArbitrationPart,
 };
 use std::time::Duration;
 
@@ -74,6 +74,18 @@ fn links_and_tables_decide() {
 }
 
 #[test]
+fn data_makes_armed_ports_active() {
+    let mut emulator = up();
+    for (ports, number) in [(TO_S, 6), (TO_T, 8)] {
+        written(change_port(&mut emulator, ports, number, |info| info.set_state(PortState::Armed)));
+    }
+    set_lft(&mut emulator, TO_S, &[(LID_A, 3), (LID_S, 0), (LID_T, 5), (LID_B, 6)]);
+    assert_eq!(carry(&mut emulator, from_a(1)).delivered, 1);
+    assert_eq!(emulator.world().port_info(at(T, 8)).unwrap().state(), Some(PortState::Active));
+    assert_eq!(emulator.world().port_info(at(S, 6)).unwrap().state(), Some(PortState::Armed), "nothing came in here");
+}
+
+#[test]
 fn neighbor_mtu_limits_packets() {
     let mut emulator = up();
     let large = Flow { payload: 2048, ..from_a(1) };
@@ -113,7 +125,9 @@ fn vl_arbitration_must_give_a_turn() {
     written(set(&mut emulator, TO_S, VlArbitration::modifier(VlArbitrationPart::HighFirst, 5), &table));
     table.set_vl(0, 1);
     table.set_weight(0, 10);
-    written(set(&mut emulator, TO_S, VlArbitration::modifier(VlArbitrationPart::LowFirst, 5), &table));
+    for part in [VlArbitrationPart::LowFirst, VlArbitrationPart::HighFirst] {
+        written(set(&mut emulator, TO_S, VlArbitration::modifier(part, 5), &table));
+    }
     let small = Flow { payload: 64, ..from_a(1) };
     assert_eq!(only_discard(&mut emulator, small), Discard::NoTurn);
     table.set_vl(1, 0);
