@@ -1,16 +1,18 @@
 use crate::Time;
 use std::time::Instant;
 
-/// The machine's clock, for the transports that lead out of the process.
+/// The machine's clock, for whatever leads out of the process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock(Instant);
+pub struct Clock(Instant);
 
 impl Clock {
-    pub(crate) fn start() -> Self {
+    /// A clock that begins to count now.
+    pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    pub(crate) fn now(&self) -> Time {
+    /// The time since then.
+    pub fn now(&self) -> Time {
         Time::ZERO + self.0.elapsed()
     }
 }

@@ -4,9 +4,10 @@
 //! - [`Ibsim`]: the simulator ibsim, by its own socket protocol; stands in for a fabric in tests and trials.
 
 mod clock;
-mod ibsim;
+pub mod ibsim;
 mod umad;
 
+pub use clock::Clock;
 pub use ibsim::Ibsim;
 pub use umad::Umad;
 

@@ -8,7 +8,7 @@ mod abi;
 mod device;
 mod sysfs;
 
-use super::clock::Clock;
+use super::Clock;
 use super::{Address, Delivery, Envelope, Transport, TransportError};
 use crate::Time;
 use crate::exchange::Limits;
