@@ -9,8 +9,10 @@
 
 mod attach;
 mod chain;
+mod command;
 mod convert;
 mod discover;
+mod emulate;
 mod engines;
 mod fabric;
 mod generate;
@@ -58,6 +60,8 @@ Try it without hardware:
 enum Command {
     Sm(sm::Arguments),
     Discover(discover::Arguments),
+    Emulate(emulate::Arguments),
+    Fabric(command::Arguments),
     Route(route::Arguments),
     Verify(verify::Arguments),
     Generate(generate::Arguments),
@@ -71,6 +75,8 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Sm(arguments) => arguments.run(&mut out),
         Command::Discover(arguments) => arguments.run(&mut out),
+        Command::Emulate(arguments) => arguments.run(&mut out),
+        Command::Fabric(arguments) => arguments.run(&mut out),
         Command::Route(arguments) => arguments.run(&mut out),
         Command::Verify(arguments) => arguments.run(&mut out),
         Command::Generate(arguments) => arguments.run(&mut out),
