@@ -10,7 +10,20 @@ use std::sync::OnceLock;
 /// # Panics
 /// When it cannot be built: with Cargo's output.
 pub fn heddle() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    &built().0
+}
+
+/// A program that speaks with the kernel itself, whose scenarios test the preload library: an example of `heddle-preload`, because it has
+/// to make system calls as a C program does. The library of `heddle run` is built along with it.
+///
+/// # Panics
+/// As [`heddle`].
+pub fn umad_client() -> &'static Path {
+    &built().1
+}
+
+fn built() -> &'static (PathBuf, PathBuf) {
+    static BUILT: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
     BUILT.get_or_init(build)
 }
 
@@ -39,7 +52,7 @@ impl Way {
     }
 }
 
-fn build() -> PathBuf {
+fn build() -> (PathBuf, PathBuf) {
     let test = std::env::current_exe().expect("a test is a file");
     // TARGET/PROFILE/deps/TEST, or TARGET/TRIPLE/PROFILE/deps/TEST.
     let profile_folder = test.parent().and_then(Path::parent).expect("tests are in the target folder");
@@ -49,7 +62,8 @@ fn build() -> PathBuf {
     };
     let targets = profile_folder.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").exists());
     let mut command = Command::new(env!("CARGO"));
-    command.args(["build", "--quiet", "--package", "heddle", "--bin", "heddle", "--message-format", "json-render-diagnostics"]);
+    command.args(["build", "--quiet", "--package", "heddle", "--package", "heddle-preload", "--bins", "--lib", "--examples"]);
+    command.args(["--message-format", "json-render-diagnostics"]);
     command.args(["--profile", profile, "--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")]);
     if let Some(targets) = targets {
         command.arg("--target-dir").arg(targets);
@@ -58,6 +72,10 @@ fn build() -> PathBuf {
     assert!(output.status.success(), "heddle cannot be built:\n{}", String::from_utf8_lossy(&output.stderr));
     let messages = String::from_utf8_lossy(&output.stdout);
     let built = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let program = built.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
-    program.unwrap_or_else(|| panic!("Cargo names no program:\n{messages}"))
+    let mut programs: Vec<PathBuf> = built.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).collect();
+    let mut take = |name: &str| match programs.iter().position(|program| program.file_name().is_some_and(|file| file == name)) {
+        Some(found) => programs.swap_remove(found),
+        None => panic!("Cargo names no program {name}:\n{messages}"),
+    };
+    (take("heddle"), take("umad-client"))
 }

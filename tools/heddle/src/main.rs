@@ -21,6 +21,7 @@ mod narrate;
 mod out;
 mod progress;
 mod route;
+mod run;
 mod script;
 mod sm;
 mod verify;
@@ -67,6 +68,9 @@ enum Command {
     Generate(generate::Arguments),
     Convert(convert::Arguments),
     Engines(engines::Arguments),
+    Run(run::Arguments),
+    #[command(name = run::CLEANER, hide = true)]
+    RunCleaner(run::Cleaner),
 }
 
 fn main() -> ExitCode {
@@ -82,6 +86,8 @@ fn main() -> ExitCode {
         Command::Generate(arguments) => arguments.run(&mut out),
         Command::Convert(arguments) => arguments.run(&mut out),
         Command::Engines(arguments) => arguments.run(&mut out),
+        Command::Run(arguments) => arguments.run(&mut out),
+        Command::RunCleaner(arguments) => arguments.run(&mut out),
     };
     match result.and_then(|outcome| out.flush().map(|()| outcome)) {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,

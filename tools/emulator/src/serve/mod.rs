@@ -1,12 +1,15 @@
 //! A world for other programs: sockets on this machine, and the machine's time.
 //!
 //! One thread waits for all sockets. What they have to do with the world is the matter of *doors*, one for each way of speaking with it:
-//! the protocol of ibsim, and commands. None of them ever blocks: what a program does not take waits in a queue with a bound, and
-//! nobody else notices.
+//! the protocol of ibsim, commands, and umad for the preload library. None of them ever blocks: what a program does not take waits in a
+//! queue with a bound, and nobody else notices.
 
 mod commands;
 mod ibsim;
 mod log;
+mod programs;
+mod protocol;
+mod umad;
 mod watch;
 
 use crate::clients::{ClientId, Delivered};
@@ -17,9 +20,11 @@ use heddle_mad::Time;
 use heddle_mad::transport::Clock;
 use ibsim::Ibsim;
 use log::Log;
+pub use programs::{Programs, ProgramsError, VisibleDevice};
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use umad::Umad;
 use watch::{Poller, Ready, Watch};
 
 /// Why a world cannot be served.
@@ -57,10 +62,11 @@ pub enum ServeError {
 /// Its sockets have abstract names that begin with its own, so that nothing is left of them when it is dropped, or killed:
 ///
 /// - `NAME:ctl` and `NAME:outN`: the protocol of ibsim, for programs under its preload library and for [`heddle_mad::transport::Ibsim`];
-/// - `NAME:heddle`: commands, a line for each, of which each gets a line as its answer ([`crate::control`]).
+/// - `NAME:heddle`: commands, a line for each, of which each gets a line as its answer ([`crate::control`]);
+/// - `NAME:umad`: descriptors and files of programs under `heddle run`, with what the kernel does for them ([`crate::kernel`]).
 ///
-/// A program that does not read is owed at most 16,384 datagrams; what more comes for it is lost, as at a full receive queue. One that
-/// dies is noticed within a second.
+/// A program that does not read is owed at most 16,384 datagrams (under `heddle run` 200,000, as in the kernel); what more comes for it is
+/// lost, as at a full receive queue. One that dies is noticed within a second.
 pub struct Server {
     hall: Hall,
     poller: Poller,
@@ -118,6 +124,7 @@ impl Server {
         let doors: Vec<Box<dyn Door>> = vec![
             Box::new(Ibsim::open(name, watch(0)).map_err(failed("ctl"))?),
             Box::new(Commands::open(name, watch(1)).map_err(failed("heddle"))?),
+            Box::new(Umad::open(name, watch(2)).map_err(failed("umad"))?),
         ];
         Ok(Self { hall: Hall { world, log: Log::new(tell) }, poller, doors, clock: Clock::start() })
     }
