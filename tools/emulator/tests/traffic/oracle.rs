@@ -163,3 +163,73 @@ fn is_a_circle(programmed: &Programmed, stop: &Stop, seed: u64) {
         assert_eq!(wait.exit_vl, next.vl, "seed {seed}: {stop}");
     }
 }
+
+/// All engines on all shapes: those that promise freedom from deadlock keep it, the others have it where the verifier says so.
+#[test]
+fn engines() {
+    let mut cyclic = 0;
+    for spec in [
+        "clos2:4",
+        "clos3:4",
+        "ring:5,hosts=2",
+        "torus:4x4,hosts=1",
+        "torus:5x3,hosts=1",
+        "torus:3x3x3,hosts=1",
+        "mesh:3x4,hosts=1",
+        "hypercube:4,hosts=1",
+        "dragonfly:a=3,p=1,h=1",
+        "random:switches=12,degree=4,hosts=1,seed=3",
+    ] {
+        let fabric = crate::support::generated(spec);
+        for engine in Engine::ALL {
+            let Ok(tables) = route(engine, &fabric, &heddle_engines::Options::default()) else { continue };
+            let report = heddle_verify::verify(&fabric, &tables);
+            let programmed = Programmed::of_tables(&fabric, &tables);
+            cyclic += u32::from(!report.deadlock_free());
+            for buffer in [1, 3] {
+                let options = Options { buffer, ..Options::default() };
+                match programmed.attack(&options) {
+                    Attack::Free => assert!(report.deadlock_free(), "{engine} on {spec}: the data plane knows no circle, but {report}"),
+                    Attack::Stopped { outcome, .. } => assert!(!report.deadlock_free(), "{engine} on {spec}: {report}, but {outcome}"),
+                    Attack::Resisted { runs, .. } => panic!("{engine} on {spec}: no stop in {runs} runs, but {report}"),
+                }
+                let flows = Pattern::AllToAll.flows(&programmed, 5);
+                let outcome = programmed.run(&flows, &options);
+                assert!(outcome.end == End::Done || !report.deadlock_free(), "{engine} on {spec}: {report}, but {outcome}");
+            }
+        }
+    }
+    assert!(cyclic > 5, "min-hop alone closes circles on most of these");
+}
+
+/// Any port as another choice, beside routes that are free without it: the smallest set that moves and the dependencies between channels,
+/// which know nothing of each other, agree that nothing stops.
+#[test]
+fn adaptive_groups() {
+    let (mut free, mut stopped) = (0, 0);
+    for seed in 0..400 {
+        let mut random = Random(seed);
+        let fabric = fabric(&mut random);
+        let mut programmed = Programmed::of_tables(&fabric, &route(Engine::UpDown, &fabric, &heddle_engines::Options::default()).unwrap());
+        for _ in 0..1 + random.below(6) {
+            let switch = SwitchIndex(random.below(fabric.switch_count()) as u32);
+            let end = fabric.end_ports()[random.below(fabric.end_ports().len())];
+            let settings = programmed.switch_mut(fabric.switches()[switch.index()]).unwrap();
+            let arc = fabric.arcs(switch)[random.below(fabric.arcs(switch).len())];
+            let ports = [settings.lft[end.lid.index()], arc.port];
+            settings.adaptive.insert(end.lid.get(), crate::support::group(&ports));
+        }
+        let options = Options { buffer: 1, until: Duration::from_micros(200), ..Options::default() };
+        let attack = programmed.attack(&options);
+        free += u32::from(matches!(attack, Attack::Free));
+        if let Attack::Stopped { outcome, .. } = &attack {
+            stopped += 1;
+            is_a_circle(&programmed, outcome.stopped().unwrap(), seed);
+        }
+        for flows in traffic(&programmed, &mut random) {
+            let outcome = programmed.run(&flows, &options);
+            assert!(outcome.stopped().is_none() || !matches!(attack, Attack::Free), "seed {seed}: {outcome}");
+        }
+    }
+    assert!(free > 50 && stopped > 10, "{free} and {stopped} are too few of a kind");
+}
