@@ -3,6 +3,7 @@
 
 mod agreement;
 mod conversation;
+mod emulate;
 mod graph;
 mod heddle;
 mod ibsim;
@@ -13,6 +14,7 @@ mod stock;
 
 pub use agreement::{assert_agreement, assert_clean_routes, assert_same};
 pub use conversation::{READY, converse};
+pub use emulate::Emulate;
 pub use graph::{Dump, Graph, dual_ported_tree, lids};
 pub use heddle::{Way, heddle, umad_client};
 pub use ibsim::{Ibsim, netlist};

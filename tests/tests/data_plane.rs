@@ -1,11 +1,13 @@
-//! Data packets by tables that OpenSM wrote: they stop under min-hop on a ring, and do not under the engines that promise it.
+//! Data packets by tables that OpenSM wrote on the emulator: they stop under min-hop on a ring, and do not under the engines that promise it.
 #![forbid(unsafe_code)]
 
 use heddle_emulator::traffic::{Attack, End, Options, Pattern, Programmed};
-use heddle_fabric::{Fabric, Levels, Lid, NodeIndex, PortRef, Tables, generate};
-use heddle_tests::{Dump, Graph, Ibsim, OpenSm, Stock, netlist, records};
+use heddle_fabric::{EndPort, Fabric, Lid, NodeIndex, PortRef, Tables, generate};
+use heddle_tests::{Dump, Emulate, Graph, OpenSm, Preload, Seat, Stock, heddle, records};
 use heddle_verify::verify;
+use serde_json::Value;
 use std::fmt::Write;
+use std::process::Command;
 
 const RING: &str = "ring:6,hosts=2";
 /// With rings of five: torus-2QoS takes no torus of one dimension, which the ring would be.
@@ -14,7 +16,12 @@ const TORUS: &str = "torus:5x3,hosts=1";
 /// What OpenSM made of a fabric.
 struct Written {
     fabric: Fabric,
+    /// As its dump files have them.
     tables: Tables,
+    /// The emulated hardware, and the SLs by LIDs of hosts as commands give them.
+    _emulate: Emulate,
+    seat: Seat,
+    levels: String,
 }
 
 #[test]
@@ -26,7 +33,11 @@ fn min_hop_stops_on_a_ring() {
     let outcome = programmed.run(&Pattern::Shift { by: 4 }.flows(&programmed, 1000), &Options::default());
     let stop = outcome.stopped().unwrap_or_else(|| panic!("{outcome}"));
     assert_eq!(stop.circle.len(), 6, "{outcome}");
-    println!("{outcome}");
+    // The hardware as the emulator has it, by a command.
+    let told = written.traffic("shift 4 packets 1000");
+    assert_eq!((&told["end"], &told["stuck"]), (&"stopped".into(), &stop.stuck.into()), "{told}");
+    assert!(told["text"].as_str().unwrap().contains(&stop.to_string()), "{told}");
+    assert_eq!(written.traffic("attack")["end"], "stopped");
 }
 
 #[test]
@@ -46,6 +57,7 @@ fn min_hop_stops_on_a_torus_and_its_own_engine_does_not() {
     let written = route(TORUS, "minhop", &[], false);
     assert!(!verify(&written.fabric, &written.tables).deadlock_free());
     assert!(matches!(written.programmed().attack(&Options::default()), Attack::Stopped { .. }));
+    assert_eq!(written.traffic("attack")["end"], "stopped");
 
     let graph = Graph::of(&written.fabric);
     let [origin, x, y] = ["switch-0-0", "switch-1-0", "switch-0-1"].map(|name| graph.node(name));
@@ -79,11 +91,25 @@ fn never_stops(written: &Written) {
             assert_eq!((&outcome.end, outcome.delivered), (&End::Done, 100 * flows.len() as u64), "{pattern:?}: {outcome}");
         }
     }
+    // The same on the hardware: what was written into it, not what the dump files say.
+    let hosts = written.fabric.end_ports().iter().filter(|end| end.is_host()).count();
+    let told = written.traffic("all-to-all packets 10 buffer 1");
+    assert_eq!((&told["end"], &told["delivered"]), (&"done".into(), &(10 * hosts * (hosts - 1)).into()), "{told}");
+    assert_eq!(written.traffic("attack buffer 1")["end"], "free");
 }
 
 impl Written {
     fn programmed(&self) -> Programmed {
         Programmed::of_tables(&self.fabric, &self.tables)
+    }
+
+    /// What the emulator answers to `traffic`.
+    fn traffic(&self, what: &str) -> Value {
+        let command = format!("traffic {what} {}", self.levels);
+        let output = Command::new(heddle()).args(["fabric", self.seat.simulator(), "--json", &command]).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(output.status.success(), "{command}: {answer}");
+        answer["ok"].clone()
     }
 }
 
@@ -92,8 +118,8 @@ impl Written {
 fn route(spec: &str, engine: &str, file: &[(&str, &str)], levels: bool) -> Written {
     let fabric = generate(spec).unwrap().build();
     let graph = Graph::of(&fabric);
-    let simulator = Ibsim::start(&netlist(&fabric));
-    let seat = simulator.seat(graph.first_host().0);
+    let emulate = Emulate::start(&fabric);
+    let seat = emulate.seat(graph.first_host().0, Preload::Ibsim);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let mut arguments = vec!["--routing_engine", engine, "--qos"];
@@ -117,23 +143,29 @@ fn route(spec: &str, engine: &str, file: &[(&str, &str)], levels: bool) -> Writt
     let fabric = builder.build();
     let read = |name: &str| std::fs::read(opensm.folder().join(name)).unwrap();
     let (mut tables, _) = heddle_formats::read_lfts(&read("opensm-lfts.dump"), "opensm-lfts.dump", &fabric).unwrap();
+    let mut command = String::new();
     if levels {
-        let levels = ask_levels(&Stock::new(seat), &fabric, &tables);
+        let levels = ask_levels(&Stock::new(seat.clone()), &fabric);
+        command.push_str("sl");
+        levels.iter().for_each(|(from, to, level)| write!(command, " {}:{}:{level}", from.lid, to.lid).unwrap());
+        let lines: String =
+            levels.iter().map(|(from, to, level)| format!("{} {} {level}\n", fabric.node(from.at.node).guid, to.lid)).collect();
+        let (levels, _) = heddle_formats::read_path_sl(lines.as_bytes(), "saquery", &fabric, &tables).unwrap();
         let (lanes, _) = heddle_formats::read_sl2vl(&read("opensm-sl2vl.dump"), "opensm-sl2vl.dump", &fabric, levels).unwrap();
         tables.set_lanes(Some(lanes));
     }
-    Written { fabric, tables }
+    Written { fabric, tables, _emulate: emulate, seat, levels: command }
 }
 
-fn ask_levels(stock: &Stock, fabric: &Fabric, tables: &Tables) -> Levels {
-    let hosts: Vec<_> = fabric.end_ports().iter().filter(|end| end.is_host()).collect();
-    let mut text = String::new();
-    for (from, to) in hosts.iter().flat_map(|from| hosts.iter().map(move |to| (from, to))).filter(|(from, to)| from.lid != to.lid) {
+/// The SL of each pair of hosts.
+fn ask_levels(stock: &Stock, fabric: &Fabric) -> Vec<(EndPort, EndPort, u8)> {
+    let hosts: Vec<_> = fabric.end_ports().iter().filter(|end| end.is_host()).copied().collect();
+    let pairs = hosts.iter().flat_map(|from| hosts.iter().map(move |to| (*from, *to))).filter(|(from, to)| from.lid != to.lid);
+    let level = |(from, to): (EndPort, EndPort)| {
         let said = stock.run("saquery", &["--src-to-dst", &format!("{}:{}", from.lid, to.lid)]);
         let records = records(&said);
         let level = records.first().and_then(|record| u8::from_str_radix(record.get("sl")?.strip_prefix("0x")?, 16).ok());
-        let level = level.unwrap_or_else(|| panic!("no SL: {said}"));
-        writeln!(text, "{} {} {level}", fabric.node(from.at.node).guid, to.lid).unwrap();
-    }
-    heddle_formats::read_path_sl(text.as_bytes(), "saquery", fabric, tables).unwrap().0
+        (from, to, level.unwrap_or_else(|| panic!("no SL: {said}")))
+    };
+    pairs.map(level).collect()
 }
