@@ -57,6 +57,8 @@ pub fn read(world: &mut World, node: NodeIndex, name: &str) -> Option<String> {
 
 const OF_DEVICE: [&str; 8] = ["node_type", "node_guid", "sys_image_guid", "node_desc", "hca_type", "hw_rev", "fw_ver", "board_id"];
 const OF_PORT: [&str; 9] = ["state", "phys_state", "lid", "lid_mask_count", "sm_lid", "sm_sl", "cap_mask", "rate", "link_layer"];
+/// Of a port that no subnet manager has given another one (IBA 4.1.1).
+const DEFAULT_GID_PREFIX: u64 = 0xfe80 << 48;
 /// As many as mlx5 has.
 const GIDS: u8 = 8;
 /// As many as anybody looks at; more only make the folder large.
@@ -68,8 +70,11 @@ fn of_port(world: &mut World, at: PortRef, name: &str) -> Option<String> {
     let port = *world.port_info(at)?;
     if let Some(index) = name.strip_prefix("gids/") {
         let guid = index.parse().ok().filter(|&index| index < GIDS).map(|index| local::guid_at(world, at, index).unwrap_or(0))?;
-        // The empty ones have no prefix either.
-        let prefix = if guid == 0 { 0 } else { port.gid_prefix() };
+        let prefix = match (guid, port.gid_prefix()) {
+            (0, _) => 0, // Without an entry there is no prefix either.
+            (_, 0) => DEFAULT_GID_PREFIX,
+            (_, prefix) => prefix,
+        };
         return Some(format!("{}:{}", groups(prefix), groups(guid)));
     }
     if let Some(index) = name.strip_prefix("pkeys/") {
