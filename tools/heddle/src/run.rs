@@ -138,29 +138,42 @@ fn lay_out(root: &Path, devices: &[VisibleDevice]) -> std::io::Result<()> {
 fn leave_to_cleaner(folder: TempDir) -> anyhow::Result<impl Sized> {
     let (end, held) = std::io::pipe().context("cannot make a pipe")?;
     let cleaner = std::env::current_exe().context("cannot find out where this program is")?;
-    Command::new(cleaner)
-        .arg(CLEANER)
+    // By way of a process that ends at once: the program must not have a child that it knows nothing of.
+    let started = Command::new(cleaner)
+        .args([CLEANER, "--start"])
         .arg(folder.path())
         .stdin(end)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // So that a signal from the terminal does not reach it.
-        .process_group(0)
-        .spawn()
-        .context("cannot start the process that removes the folder of the devices in the end")?;
+        .status()
+        .context(CANNOT_START)?;
+    if !started.success() {
+        bail!(CANNOT_START);
+    }
     fcntl(held.as_fd(), FcntlArg::F_SETFD(FdFlag::empty())).context("cannot hand a pipe over")?;
     let _ = folder.keep();
     Ok(held)
 }
 
+const CANNOT_START: &str = "cannot start the process that removes the folder of the devices in the end";
+
 /// The other process: waits for the end and removes the folder.
 #[derive(clap::Args)]
 pub(crate) struct Cleaner {
+    /// Start another one to do it.
+    #[arg(long)]
+    start: bool,
     folder: PathBuf,
 }
 
 impl Cleaner {
     pub(crate) fn run(self, _: &mut Out) -> anyhow::Result<Outcome> {
+        if self.start {
+            let mut cleaner = Command::new(std::env::current_exe()?);
+            // Of a group of its own, so that a signal from the terminal does not reach it.
+            cleaner.arg(CLEANER).arg(self.folder).process_group(0).spawn()?;
+            return Ok(Outcome::Fine);
+        }
         // Nobody writes.
         let _ = std::io::stdin().read(&mut [0; 1]);
         std::fs::remove_dir_all(&self.folder).with_context(|| self.folder.display().to_string())?;

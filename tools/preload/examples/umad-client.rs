@@ -194,6 +194,8 @@ fn errors() {
 
 /// A descriptor is the child's as well as the parent's.
 fn forks() {
+    // SAFETY: no pointers.
+    assert_eq!(unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) }, -1, "a program has no children but its own");
     let file = directed(0, 0);
     write(file, &node_info(0, &[], 1, 10_000)).unwrap();
     let mut buffer = [0; 1024];
