@@ -375,8 +375,8 @@ fn traffic_by_command() {
     assert_eq!((&told["end"], &told["delivered"], &told["circle"]), (&"done".into(), &396.into(), &serde_json::Value::Null), "{told}");
     assert!(told["text"].as_str().unwrap().starts_with("done after "), "{told}");
     assert_eq!(ask(&mut site, "traffic incast host-2-1 packets 1")["ok"]["delivered"], 11);
-    assert_eq!(ask(&mut site, "traffic shift 1")["ok"]["delivered"], 120);
-    assert_eq!(ask(&mut site, "traffic permutation 7")["ok"]["delivered"], 120);
+    assert_eq!(ask(&mut site, "traffic shift 1")["ok"]["delivered"], 1200);
+    assert_eq!(ask(&mut site, "traffic permutation 7 packets 5")["ok"]["delivered"], 60);
     assert_eq!(ask(&mut site, "traffic attack")["ok"]["end"], "free");
     // SL 9 has no VL of its own: its packets have that of SL 1.
     let levels = ask(&mut site, "traffic shift 1 packets 1 sl 1:2:9 2:4:0")["ok"].take();

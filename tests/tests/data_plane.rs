@@ -3,7 +3,7 @@
 
 use heddle_emulator::traffic::{Attack, End, Options, Pattern, Programmed};
 use heddle_fabric::{EndPort, Fabric, Lid, NodeIndex, PortRef, Tables, generate};
-use heddle_tests::{Dump, Emulate, Graph, OpenSm, Preload, Seat, Stock, heddle, records};
+use heddle_tests::{Dump, Emulate, Graph, OpenSm, Preload, Seat, Stock, fields, heddle, records};
 use heddle_verify::verify;
 use serde_json::Value;
 use std::fmt::Write;
@@ -93,8 +93,15 @@ fn never_stops(written: &Written) {
     }
     // The same on the hardware: what was written into it, not what the dump files say.
     let hosts = written.fabric.end_ports().iter().filter(|end| end.is_host()).count();
+    // Performance counters tell it to whoever asks, and count the asking.
+    let lid = written.fabric.end_ports().iter().find(|end| end.is_host()).unwrap().lid.to_string();
+    let stock = Stock::new(written.seat.clone());
+    let sent = || fields(&stock.run("perfquery", &[&lid, "1"]))["PortXmitPkts"].parse::<usize>().unwrap();
+    let before = sent();
     let told = written.traffic("all-to-all packets 10 buffer 1");
     assert_eq!((&told["end"], &told["delivered"]), (&"done".into(), &(10 * hosts * (hosts - 1)).into()), "{told}");
+    let by_host = sent() - before;
+    assert!((10 * (hosts - 1)..10 * (hosts - 1) + 20).contains(&by_host), "{by_host} packets");
     assert_eq!(written.traffic("attack buffer 1")["end"], "free");
 }
 

@@ -20,7 +20,9 @@ impl Statement<'_> {
             Kind::Incast => What::Incast(self.node()?),
             Kind::Attack => What::Attack,
         };
-        let mut job = Job { what, packets: 10, payload: 2048, options: Options::default(), path_sl: BTreeMap::new() };
+        // Enough to fill the buffers; to each of many receivers, fewer will do.
+        let packets = if what == What::Pattern(Pattern::AllToAll) { 10 } else { 100 };
+        let mut job = Job { what, packets, payload: 2048, options: Options::default(), path_sl: BTreeMap::new() };
         while let Some(word) = self.word() {
             match word.text.as_str() {
                 "packets" => job.packets = self.number("how many packets", u64::from(u32::MAX))? as u32,
