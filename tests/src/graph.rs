@@ -69,6 +69,16 @@ impl Graph {
         self.nodes.get(&guid).is_some_and(|(kind, ..)| *kind == NodeKind::Switch)
     }
 
+    /// With a cable between two free ports.
+    ///
+    /// # Panics
+    /// When one is not free.
+    pub fn connect(&mut self, one: (u64, u8), other: (u64, u8)) {
+        for (at, peer) in [(one, other), (other, one)] {
+            assert!(self.cables.insert(at, peer).is_none(), "a cable is in port {} of {:#x}", at.1, at.0);
+        }
+    }
+
     /// Without the cable in a port.
     pub fn cut(&mut self, at: (u64, u8)) {
         let peer = self.cables.remove(&at).expect("a cable is there");
