@@ -221,7 +221,12 @@ impl<'a> Plane<'a> {
     fn run(&mut self) -> End {
         let (mut count, mut search) = (0, SEARCH);
         while let Some(Reverse(event)) = self.events.pop() {
-            self.now = (event >> 64) as u64;
+            let at = (event >> 64) as u64;
+            let is_void = |request: u32| self.requests[request as usize].deadline != at;
+            if event as u32 & !INDEX == EXPIRE && is_void(event as u32 & INDEX) {
+                continue; // it went in time
+            }
+            self.now = at;
             if self.now > self.until {
                 self.now = self.until;
                 return deadlock::find(self).map_or(End::OutOfTime, End::Stopped);
@@ -304,6 +309,7 @@ impl<'a> Plane<'a> {
                 return self.send(output, vl, line.input, NONE);
             }
             let request = self.requests[line.head as usize];
+            self.requests[line.head as usize].deadline = NEVER;
             self.free_requests.push(line.head);
             out.queued -= 1;
             line.head = request.next;
@@ -516,7 +522,7 @@ impl<'a> Plane<'a> {
         let request = self.requests[number as usize];
         let output = request.queue / self.vls as u32;
         let queue = &mut self.queues[request.queue as usize];
-        let Some(place) = queue.iter().position(|line| line.head == number).filter(|_| request.deadline == self.now) else { return };
+        let Some(place) = queue.iter().position(|line| line.head == number) else { return };
         self.outs[output as usize].queued -= 1;
         if request.next == NONE {
             queue.remove(place);
@@ -525,6 +531,7 @@ impl<'a> Plane<'a> {
             queue[place].head = request.next;
             self.limit(request.next, output);
         }
+        self.requests[number as usize].deadline = NEVER;
         self.free_requests.push(number);
         let packet = &mut self.packets[request.packet as usize];
         if packet.serial == request.serial {

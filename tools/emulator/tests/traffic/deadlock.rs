@@ -144,6 +144,11 @@ fn lifetimes_dissolve_a_deadlock() {
     assert_eq!((&outcome.end, outcome.delivered + lost, outcome.underway), (&End::Done, 240, 0), "{outcome}");
     assert!(lost >= 1 && outcome.at > Duration::from_micros(50), "{outcome}");
     assert_eq!(outcome.ports.values().map(|tally| tally.xmit_discards).sum::<u64>(), lost);
+    // Lifetimes that nobody reaches change nothing.
+    let flows = Pattern::Incast { to: 0 }.flows(&programmed, 20);
+    programmed.ports_mut().for_each(|port| port.hoq_life = Some(Duration::from_millis(1)));
+    let [with, without] = [true, false].map(|hoq_life| programmed.run(&flows, &Options { hoq_life, ..Options::default() }));
+    assert_eq!((&with, &with.end, with.delivered), (&without, &End::Done, 220), "{with}");
 }
 
 /// One ring stands still; hosts at one switch that need no ring go on. It is found all the same, while they send.
