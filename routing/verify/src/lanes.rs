@@ -31,7 +31,7 @@ pub(crate) fn collect(net: &Net<'_>, tables: &Tables, lanes: &Lanes) -> Found {
     Found { set: set.finish(net), dropped: dropped.into_inner() }
 }
 
-/// The routes to one LID, from all switches that have hosts; to a host's LID from the others too, where their SL is known.
+/// The routes to one LID from the hosts of all switches; to a host's LID from the switches themselves too, where their SL is known.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     /// By switch: what its packets to the LID, and those that come by, have on its port of exit.
@@ -97,9 +97,9 @@ impl Tree {
         }
         let levels = lanes.levels_of(tables.row_len(), SwitchIndex(switch), column.lid);
         let port = block.port(switch, column);
-        let entries = if hosts.is_empty() { &[0][..] } else { hosts };
         let mut lost = levels == 0 && !hosts.is_empty() && !(hosts.len() == 1 && column.owner == (switch, hosts[0]));
-        for &from in entries.iter().filter(|&&from| column.owner != (switch, from)) {
+        let own = column.counts_from_everywhere.then_some(0);
+        for from in own.into_iter().chain(hosts.iter().copied()).filter(|&from| column.owner != (switch, from)) {
             let row = lanes.row(SwitchIndex(switch), from, port);
             for sl in (0..16).filter(|sl| levels >> sl & 1 == 1) {
                 if row[sl] < DROP_VL {

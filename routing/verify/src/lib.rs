@@ -18,7 +18,7 @@
 //! SL and every SL-to-VL mapping, with one VL as with fifteen; this is what is proved here.
 //!
 //! Tables can also say which SLs their routes have, and to which VLs switches map them ([`heddle_fabric::Lanes`]). Where the channels alone
-//! have a cycle, the dependencies between the VLs of channels decide: those of all packets that hosts send with these SLs.
+//! have a cycle, the dependencies between the VLs of channels decide: those of all packets with these SLs.
 //!
 //! **Which traffic counts.** Everything that has a host at one end: all packets to hosts' LIDs, from wherever, and packets to switches'
 //! LIDs from switches that have hosts. What switches without hosts send to each other is subnet management on VL 15, which has no credits

@@ -207,7 +207,7 @@ impl Report {
         }
         match &self.deadlock {
             Deadlock::Free(certificate) if certificate.vls > 1 => {
-                write!(f, "free of deadlock on {} VLs, for all traffic that hosts send", certificate.vls)
+                write!(f, "free of deadlock on {} VLs, for all traffic that has a host at one end", certificate.vls)
             }
             Deadlock::Free(certificate) if certificate.covers_switch_to_switch => write!(f, "free of deadlock on one VL, for all traffic"),
             Deadlock::Free(_) => write!(f, "free of deadlock on one VL, for all traffic that has a host at one end"),

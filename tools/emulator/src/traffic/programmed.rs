@@ -1,4 +1,4 @@
-use heddle_fabric::{DROP_VL, EndPort, Fabric, Lanes, Lid, Link, LinkSpeed, LinkWidth, NodeIndex, PortRef, SwitchIndex, Tables};
+use heddle_fabric::{DROP_VL, EndPort, Fabric, Lanes, Link, LinkSpeed, LinkWidth, NodeIndex, PortRef, SwitchIndex, Tables};
 use heddle_mad::wire::PortMask;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -145,12 +145,10 @@ impl Programmed {
                 }
             }
         }
-        // SLs are those of packets from hosts; of a switch itself where it has none.
-        let lids: Vec<Lid> = fabric.end_ports().iter().flat_map(EndPort::lids).collect();
-        let mut has_hosts = vec![false; fabric.switch_count()];
-        fabric.end_ports().iter().filter(|end| end.is_host()).for_each(|end| has_hosts[end.switch.index()] = true);
-        for from in fabric.end_ports().iter().filter(|end| end.is_host() || !has_hosts[end.switch.index()]) {
-            for &to in &lids {
+        // SLs are those of packets that have a host at one end.
+        for from in fabric.end_ports() {
+            let to_lids = fabric.end_ports().iter().filter(|to| from.is_host() || to.is_host()).flat_map(EndPort::lids);
+            for to in to_lids {
                 let levels = lanes.levels_of(row_len, from.switch, to);
                 if levels != 0 {
                     self.path_sl.insert((from.lid.get(), to.get()), levels.trailing_zeros() as u8);
