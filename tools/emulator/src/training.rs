@@ -50,13 +50,14 @@ impl Network {
     }
 
     /// Lets both ends of the link in port `at` begin anew, in INIT, if it is up (IBA 7.2.7: a Set to DOWN resets the logical state only).
-    /// Whether it was.
+    /// Whether the other end notices, which is in INIT already as long as no manager has been there.
     pub(crate) fn reset_link(&mut self, at: PortRef) -> bool {
         let Some(peer) = self.port(at).filter(|port| port.is_up()).and_then(|port| port.peer) else { return false };
+        let notices = self.port(peer).is_some_and(|port| port.info.state() != Some(PortState::Init));
         for end in [at, peer] {
             self.port_mut(end).expect("a link that is up has two ends").info.set_state(PortState::Init);
         }
-        true
+        notices
     }
 
     /// A data packet arrived at an ARMED port: it becomes ACTIVE (IBA 7.2.7).

@@ -56,6 +56,21 @@ fn a_link_that_was_set_down_begins_anew_at_once() {
     assert_eq!(answer.attribute::<PortInfo>().state(), Some(PortState::Init));
 }
 
+/// OpenSM does so to the ports of hosts in its first sweep: at the other ends, in INIT all the time, no state changes (IBA 14.2.5.4).
+#[test]
+fn a_link_that_begins_anew_before_it_began_is_no_change_for_its_other_end() {
+    let noticed = |emulator: &mut Emulator| {
+        let before = *emulator.world().switch_info(T).unwrap();
+        assert!(!before.port_state_change());
+        change_port(emulator, TO_B, 1, |info| info.set_state(PortState::Down));
+        emulator.world().switch_info(T).unwrap().port_state_change()
+    };
+    assert!(!noticed(&mut emulator()));
+    let mut managed = emulator();
+    activate(&mut managed, TO_T, 2);
+    assert!(noticed(&mut managed));
+}
+
 #[test]
 fn a_disabled_link_stays_down_until_it_is_enabled() {
     let mut emulator = emulator();
