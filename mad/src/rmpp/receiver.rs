@@ -110,6 +110,11 @@ impl Receiver {
         (self.state == State::Whole && !self.message.is_empty()).then(|| std::mem::take(&mut self.message))
     }
 
+    /// Whether the transfer has ended, and all that is left to do is to acknowledge segments that are repeated.
+    pub fn is_over(&self) -> bool {
+        self.state != State::Active
+    }
+
     /// Why the transfer ended without the message, once it has.
     pub fn stopped(&self) -> Option<Stopped> {
         match self.state {

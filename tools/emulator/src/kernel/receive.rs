@@ -9,7 +9,7 @@ use heddle_mad::rmpp::{self, Kind, Receiver, WINDOW};
 
 /// The longest message that is put together: 64 MB, a PathRecord for each of a million pairs.
 const MESSAGE_MAX: usize = 64 << 20;
-/// Messages that come in segments at the same time to one file.
+/// Messages that come in segments at the same time to one file, or came so lately that their segments may be repeated.
 const RECEPTIONS_MAX: usize = 1_024;
 
 /// A message that comes in segments.
@@ -76,8 +76,14 @@ impl Kernel {
             Some(reception) => reception.receiver.handle(now, mad),
             // Of a transfer that is over, or was never begun.
             None if !is_data || (rmpp.segment != 1 && !rmpp.first) => return,
-            None if count >= RECEPTIONS_MAX => return,
             None => {
+                if count >= RECEPTIONS_MAX {
+                    // Many short messages: of those that are whole, the one of the lowest transaction is about the oldest.
+                    let Some(&over) = file.receptions.iter().find(|(_, reception)| reception.receiver.is_over()).map(|(key, _)| key) else {
+                        return;
+                    };
+                    file.receptions.remove(&over);
+                }
                 let back = Packet { slid: packet.dlid, dlid: packet.slid, src_qp: packet.dst_qp, dst_qp: packet.src_qp, ..*packet };
                 file.receptions.insert(key, Reception { receiver: Receiver::new(now, mad, WINDOW, MESSAGE_MAX), back });
             }

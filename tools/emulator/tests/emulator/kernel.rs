@@ -340,6 +340,25 @@ fn messages_of_five_megabytes_both_ways() {
     assert_eq!(hosts.kernel.poll_timeout(), None, "nothing is left to wait for");
 }
 
+/// As osmtest has it: more answers in ten seconds than messages are kept in mind.
+#[test]
+fn many_short_messages_one_after_another() {
+    let mut hosts = Hosts::new();
+    let (server, client) = (hosts.open_new(at(B, 1)), hosts.open_new(at(A, 1)));
+    let sa = hosts.register(server, sa_agent(1 << GET_TABLE.0)).unwrap();
+    let agent = hosts.register(client, sa_agent(0)).unwrap();
+    for transaction in 0..2_500 {
+        let mut question = Mad::request(Class::SUBN_ADM, 2, GET_TABLE, AttributeId(0x12), 0);
+        question.set_transaction(transaction);
+        hosts.write(client, &packet(agent, 1000, 3, LID_B, 1, &question.0)).unwrap();
+        let mut answer = hosts.read(server).unwrap().data[..56 + 72].to_vec();
+        answer[3] |= 0x80;
+        answer[26] |= 1;
+        hosts.write(server, &packet(sa, 0, 3, LID_A, 1, &answer)).unwrap();
+        assert!(hosts.read(client).is_some(), "answer {transaction}");
+    }
+}
+
 #[test]
 fn a_message_that_nobody_acknowledges_comes_back_with_110() {
     let mut hosts = Hosts::new();
