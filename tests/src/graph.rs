@@ -138,17 +138,19 @@ impl Graph {
 /// # Panics
 /// Never.
 pub fn dual_ported_tree() -> Fabric {
+    // Of Mellanox, with HDR links: what has attributes of its own.
+    let (quantum, connect_x) = ("vendid=0x2c9\ndevid=0xd2f0\n", "vendid=0x2c9\ndevid=0x101b\n");
     let mut text = String::new();
     for leaf in 0..6 {
-        writeln!(text, "switchguid={:#x}\nSwitch 8 \"leaf-{leaf}\"", 0xa0 + leaf).expect("memory can be written");
+        writeln!(text, "{quantum}switchguid={:#x}\nSwitch 8 \"leaf-{leaf}\"", 0xa0 + leaf).expect("memory can be written");
         (0..3).for_each(|spine| writeln!(text, "[{}] \"spine-{spine}\"[{}] # 4xHDR", spine + 1, leaf + 1).expect("memory can be written"));
     }
     for spine in 0..3 {
-        writeln!(text, "switchguid={:#x}\nSwitch 8 \"spine-{spine}\"", 0xb0 + spine).expect("memory can be written");
+        writeln!(text, "{quantum}switchguid={:#x}\nSwitch 8 \"spine-{spine}\"", 0xb0 + spine).expect("memory can be written");
     }
     for host in 0..12 {
         let (leaf, next) = (host % 6, (host + 1) % 6);
-        writeln!(text, "caguid={:#x}\nHca 2 \"host-{host}\"", 0x1000 + 16 * host).expect("memory can be written");
+        writeln!(text, "{connect_x}caguid={:#x}\nHca 2 \"host-{host}\"", 0x1000 + 16 * host).expect("memory can be written");
         writeln!(text, "[1] \"leaf-{leaf}\"[{}] # 4xHDR\n[2] \"leaf-{next}\"[{}] # 4xHDR", 4 + host / 6, 6 + host / 6)
             .expect("memory can be written");
     }

@@ -1,8 +1,9 @@
-//! OpenSM with each of its engines on twelve fabrics, on Debian's ibsim: it brings each up, and writes the same tables each time.
+//! OpenSM with each of its engines on twelve fabrics, on `heddle emulate`: it brings each up, and the tables that it writes are those
+//! that it writes on Debian's ibsim, where they are the same each time.
 #![forbid(unsafe_code)]
 
 use heddle_fabric::{Fabric, generate};
-use heddle_tests::{Dump, Graph, Ibsim, OpenSm, Seat, assert_same, dual_ported_tree, netlist};
+use heddle_tests::{Dump, Emulate, Graph, Ibsim, OpenSm, Preload, Seat, assert_same, dual_ported_tree, netlist};
 use std::fs;
 use std::path::Path;
 
@@ -68,7 +69,7 @@ fn single_switch() {
 }
 
 #[test]
-fn hosts_with_dual_ported_tree() {
+fn hosts_with_two_ports() {
     check(&dual_ported_tree(), Shape::Tree);
 }
 
@@ -123,11 +124,14 @@ fn check(fabric: &Fabric, shape: Shape<'_>) {
     let folder = tempfile::tempdir().unwrap();
     for engine in ENGINES {
         let arguments = shape.arguments(engine, &graph, folder.path());
-        let run = || Ending::of(&Ibsim::start(&netlist).seat(&host), &arguments);
-        let reference = run();
+        let on_ibsim = || Ending::of(&Ibsim::start(&netlist).seat(&host), &arguments);
+        let reference = on_ibsim();
         let routed = if shape.is_refused_by(engine) { "minhop" } else { engine };
         assert_eq!(reference.engine.as_deref(), Some(routed), "{engine}");
-        run().assert_same(engine, &reference);
+        on_ibsim().assert_same(engine, &reference);
+        for preload in [Preload::Ibsim, Preload::Heddle] {
+            Ending::of(&Emulate::start(fabric).seat(&host, preload), &arguments).assert_same(engine, &reference);
+        }
     }
 }
 
