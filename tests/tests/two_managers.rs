@@ -5,6 +5,11 @@ use heddle_tests::{Emulate, Graph, OpenSm, Preload, Stock, assert_same, dual_por
 use std::collections::BTreeMap;
 
 #[test]
+fn under_the_library_of_ibsim() {
+    hand_over_and_fail_over(Preload::Ibsim);
+}
+
+#[test]
 fn under_the_library_of_heddle() {
     hand_over_and_fail_over(Preload::Heddle);
 }

@@ -3,7 +3,7 @@
 use crate::packet::Packet;
 use heddle_fabric::PortRef;
 use heddle_mad::wire::Method;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A client of a [`crate::World`], 1 to 65,535. Bits 63 to 48 of the transaction id of each request that it sends are this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,8 +65,13 @@ pub(crate) struct Client {
 pub(crate) struct Clients {
     by_id: BTreeMap<ClientId, Client>,
     by_port: BTreeMap<PortRef, Vec<ClientId>>,
+    /// Requests whose sender hears of losses, and the client that was given each to answer it.
+    entrusted: VecDeque<(ClientId, Packet)>,
     last: u16,
 }
+
+/// Of more requests that clients leave without an answer, the oldest are forgotten.
+const ENTRUSTED_MAX: usize = 1_024;
 
 impl Clients {
     /// A new client; `None` if there are 65,535. Numbers are not used again soon, so that no late answer reaches a stranger.
@@ -79,14 +84,33 @@ impl Clients {
         Some(id)
     }
 
-    pub(crate) fn remove(&mut self, id: ClientId) {
-        let Some(client) = self.by_id.remove(&id) else { return };
+    /// Gives the requests that it leaves without an answer.
+    pub(crate) fn remove(&mut self, id: ClientId) -> Vec<Packet> {
+        let Some(client) = self.by_id.remove(&id) else { return Vec::new() };
         if let Some(here) = self.by_port.get_mut(&client.at) {
             here.retain(|&other| other != id);
             if here.is_empty() {
                 self.by_port.remove(&client.at);
             }
         }
+        let left = self.entrusted.iter().filter(|(to, _)| *to == id).map(|(_, request)| *request).collect();
+        self.entrusted.retain(|(to, _)| *to != id);
+        left
+    }
+
+    /// A client is given a request whose sender hears of losses.
+    pub(crate) fn entrust(&mut self, to: ClientId, request: &Packet) {
+        if self.entrusted.len() >= ENTRUSTED_MAX {
+            self.entrusted.pop_front();
+        }
+        self.entrusted.push_back((to, *request));
+    }
+
+    /// The request that a client answers, if its sender hears of losses.
+    pub(crate) fn answered(&mut self, by: ClientId, answer: &Packet) -> Option<Packet> {
+        let transaction = answer.mad.transaction();
+        let at = self.entrusted.iter().position(|(to, request)| *to == by && request.mad.transaction() == transaction)?;
+        self.entrusted.remove(at).map(|(_, request)| request)
     }
 
     pub(crate) fn count(&self) -> usize {

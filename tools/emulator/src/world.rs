@@ -155,8 +155,9 @@ impl World {
     /// Takes a client away, and the IsSM that it set. What was not delivered to it yet is forgotten.
     pub fn detach(&mut self, client: ClientId) {
         self.set_is_sm(client, false);
-        self.clients.remove(client);
+        let left = self.clients.remove(client);
         self.deliveries.retain(|&(to, _)| to != client);
+        left.iter().for_each(|request| self.tell_lost(Some(request)));
     }
 
     /// Which requests and traps the client takes, in place of those before. None at first.
@@ -206,7 +207,8 @@ impl World {
             packet.slid = self.network.lid(from);
         }
         if packet.is_response() {
-            return self.launch(self.now, from, &mut packet, None);
+            let request = self.clients.answered(client, &packet);
+            return self.launch(self.now, from, &mut packet, request.as_ref());
         }
         packet.mad.set_transaction(u64::from(client.0) << 48 | packet.mad.transaction() & 0xffff_ffff_ffff);
         let request = packet;
@@ -358,6 +360,9 @@ impl World {
             return self.lose(Lost { at, why: LostWhy::NodeRemoved }, request);
         }
         if let Some(client) = self.receiver(at, packet) {
+            if let Some(request) = request.filter(|_| !packet.is_response()) {
+                self.clients.entrust(client, request);
+            }
             return self.deliveries.push_back((client, Delivered::Received(*packet)));
         }
         let mad = &packet.mad;

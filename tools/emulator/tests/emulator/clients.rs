@@ -52,6 +52,31 @@ fn received(world: &mut World, to: ClientId) -> Packet {
     }
 }
 
+/// A standby that hears nothing of a request to the master that died waits for ever under ibsim's library, which has no timeouts.
+#[test]
+fn who_asked_a_client_that_goes_without_an_answer_is_told() {
+    let mut world = world();
+    let (asking, server) = (told(&mut world, at(A, 1)), client(&mut world, at(B, 1)));
+    world.set_interests(server, vec![Interest::all(3, 2)]);
+    for transaction in [1, 2] {
+        let mut question = general(LID_B, 3, 2, Method::GET);
+        question.mad.set_transaction(transaction);
+        world.send(asking, &question);
+    }
+    let requests = deliveries(&mut world);
+    let [(_, Delivered::Received(first)), (_, Delivered::Received(_))] = requests[..] else { panic!("{requests:?}") };
+    let mut answer = Packet { slid: first.dlid, dlid: first.slid, ..first };
+    answer.mad.set_method(Method::GET_RESP);
+    world.send(server, &answer);
+    assert_eq!(received(&mut world, asking).mad.transaction() & 0xffff, 1);
+
+    world.detach(server);
+    match deliveries(&mut world)[..] {
+        [(to, Delivered::Lost(request))] => assert_eq!((to, request.mad.transaction() & 0xffff), (asking, 2)),
+        ref other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn clients_of_one_port_get_their_own_answers_in_the_order_of_sending() {
     let mut world = world();
