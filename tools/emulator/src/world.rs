@@ -75,7 +75,7 @@ pub struct World {
     timing: Timing,
     /// What is to happen, by time and then in the order of planning.
     agenda: BTreeMap<(Time, u64), Happening>,
-    planned: u64,
+    pub(crate) planned: u64,
     clients: Clients,
     deliveries: VecDeque<(ClientId, Delivered)>,
     pub(crate) faults: BTreeMap<NodeIndex, Faults>,
@@ -100,6 +100,7 @@ pub(crate) enum Happening {
     Babble {
         at: PortRef,
         trouble: LinkTrouble,
+        number: u64,
     },
     /// It is time to send a trap again.
     RepeatTrap {
@@ -307,7 +308,7 @@ impl World {
             Happening::Arrive { at, mut packet, request } => self.arrive(at, &mut packet, request.as_deref()),
             Happening::Event(event) => self.apply(event),
             Happening::Train(at) => self.bring_up(at),
-            Happening::Babble { at, trouble } => self.babble(at, trouble),
+            Happening::Babble { at, trouble, number } => self.babble(at, trouble, number),
             Happening::RepeatTrap { node, number, transaction } => {
                 if self.traps.get(&(node, number)).is_some_and(|trap| trap.transaction == transaction) {
                     self.send_trap(node, number);

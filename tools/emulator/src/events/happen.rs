@@ -89,6 +89,7 @@ impl World {
             _ => return,
         }
         self.network.reset(node);
+        self.forget_requests(node);
         for at in self.end_ports(node) {
             self.show_is_sm(at); // the clients were not switched off
         }
@@ -141,10 +142,12 @@ impl World {
         if node.index() >= self.network.devices.len() {
             return;
         }
+        let number = self.planned;
         let faults = self.faults.entry(node).or_default();
-        faults.add(fault);
+        faults.add(fault, number);
         match fault {
-            Fault::Babble { port, trouble, .. } => self.babble(PortRef::new(node, port), trouble),
+            Fault::Babble { port, trouble, .. } => self.babble(PortRef::new(node, port), trouble, number),
+            Fault::Slow(_) => self.forget_requests(node),
             Fault::Guid(guid) => {
                 faults.own_guid.get_or_insert(Guid(self.network.device(node).node_info.node_guid()));
                 self.network.set_guid(node, guid);
@@ -153,18 +156,28 @@ impl World {
         }
     }
 
-    /// Sends a trap that is babbled, and goes on with it for as long as the node is not healed.
-    pub(crate) fn babble(&mut self, at: PortRef, trouble: LinkTrouble) {
-        let babbled =
-            self.faults.get(&at.node).and_then(|faults| faults.babble.iter().find(|babbled| (babbled.0, babbled.1) == (at.port, trouble)));
-        let Some(&(_, _, every)) = babbled else { return };
+    /// Sends a trap that is babbled, and goes on with it until the node is healed, or babbles it at another distance: as `number` says.
+    pub(crate) fn babble(&mut self, at: PortRef, trouble: LinkTrouble, number: u64) {
+        let is_this = |&&(port, other, _, since): &&(u8, LinkTrouble, Duration, u64)| (port, other, since) == (at.port, trouble, number);
+        let Some(&(_, _, every, _)) = self.faults.get(&at.node).and_then(|faults| faults.babble.iter().find(is_this)) else { return };
         self.send_once(self.network.end_port(at), TrapKind::LinkTrouble(trouble, at.port));
-        self.plan(self.now + every.max(BABBLE_MIN), Happening::Babble { at, trouble });
+        self.plan(self.now + every.max(BABBLE_MIN), Happening::Babble { at, trouble, number });
     }
 
     fn heal(&mut self, node: NodeIndex) {
+        self.forget_requests(node);
         if let Some(own) = self.faults.remove(&node).and_then(|faults| faults.own_guid) {
             self.network.set_guid(node, own);
+        }
+    }
+
+    /// What came while the node was slow does not keep it busy any longer.
+    fn forget_requests(&mut self, node: NodeIndex) {
+        if let Some(device) = self.network.devices.get_mut(node.index()) {
+            device.busy_until = self.now;
+        }
+        if let Some(faults) = self.faults.get_mut(&node) {
+            faults.forget_requests();
         }
     }
 

@@ -19,8 +19,8 @@ pub(crate) struct Faults {
     /// The GUID that the node has when it is healed, if it pretends to have another.
     pub(crate) own_guid: Option<Guid>,
     guid: Option<Guid>,
-    /// What is babbled: about which port, and at which distance.
-    pub(crate) babble: Vec<(u8, LinkTrouble, Duration)>,
+    /// What is babbled: about which port, at which distance, and a number of its own, since when.
+    pub(crate) babble: Vec<(u8, LinkTrouble, Duration, u64)>,
     garbage: Option<(u64, Random)>,
     drop: Option<(u8, u64, Random)>,
     /// How many requests may wait, and when those that do will be done.
@@ -51,7 +51,8 @@ impl Reaction {
 }
 
 impl Faults {
-    pub(crate) fn add(&mut self, fault: Fault) {
+    /// `number` tells it apart from the same fault that was added before.
+    pub(crate) fn add(&mut self, fault: Fault, number: u64) {
         match fault {
             Fault::Mute => self.mute = true,
             Fault::Duplicate => self.duplicate = true,
@@ -64,8 +65,8 @@ impl Faults {
             Fault::Refuse(subject, status) => self.react(subject, Reaction::Refuse(status)),
             Fault::Forget(subject) => self.react(subject, Reaction::Forget),
             Fault::Babble { port, trouble, every } => {
-                self.babble.retain(|&(other, another, _)| (other, another) != (port, trouble));
-                self.babble.push((port, trouble, every));
+                self.babble.retain(|&(other, another, ..)| (other, another) != (port, trouble));
+                self.babble.push((port, trouble, every, number));
             }
             Fault::Guid(guid) => self.guid = Some(guid),
         }
@@ -91,7 +92,7 @@ impl Faults {
             Reaction::Refuse(status) => Some(Fault::Refuse(subject, *status)),
             Reaction::Forget => Some(Fault::Forget(subject)),
         }));
-        all.extend(self.babble.iter().map(|&(port, trouble, every)| Fault::Babble { port, trouble, every }));
+        all.extend(self.babble.iter().map(|&(port, trouble, every, _)| Fault::Babble { port, trouble, every }));
         all.extend(self.guid.map(Fault::Guid));
         all
     }
@@ -122,6 +123,13 @@ impl Faults {
     pub(crate) fn waits(&mut self, done: Time) {
         if let Some((_, waiting)) = &mut self.queue {
             waiting.push_back(done);
+        }
+    }
+
+    /// Nothing waits any longer.
+    pub(crate) fn forget_requests(&mut self) {
+        if let Some((_, waiting)) = &mut self.queue {
+            waiting.clear();
         }
     }
 

@@ -278,6 +278,32 @@ fn a_babbling_port_babbles_until_it_is_healed() {
 }
 
 #[test]
+fn to_babble_anew_replaces_what_was_babbled() {
+    let mut emulator = up();
+    happen(&mut emulator, "babble T:2 129 1ms; babble T:2 129 20ms; babble T:2 129 10ms");
+    receive_all(&mut emulator, SECOND);
+    assert!((99..=101).contains(&receive_all(&mut emulator, SECOND).len()));
+    happen(&mut emulator, "heal T; babble T:2 129 100ms");
+    receive_all(&mut emulator, SECOND);
+    assert!((9..=11).contains(&receive_all(&mut emulator, SECOND).len()));
+}
+
+#[test]
+fn what_came_while_a_node_was_slow_keeps_it_busy_no_longer() {
+    for cure in ["heal T", "slow T 1ms", "reboot T for 1s"] {
+        let mut emulator = up();
+        happen(&mut emulator, "slow T 1000m; queue T 1");
+        assert_eq!(ask(&mut emulator, TO_T, 1), []);
+        happen(&mut emulator, cure);
+        if cure.starts_with("reboot") {
+            receive_all(&mut emulator, 2 * SECOND);
+            happen(&mut emulator, "slow T 1ms");
+        }
+        assert_eq!(ask(&mut emulator, TO_T, 1).len(), 1, "{cure}");
+    }
+}
+
+#[test]
 fn a_node_pretends_to_be_another() {
     let mut emulator = up();
     let guids = |emulator: &mut Emulator, way| {
