@@ -26,6 +26,9 @@ struct Request {
 /// As many of the things that are wrong does `status` tell.
 const WRONG_MAX: usize = 100;
 
+/// As many events may be yet to happen.
+const PLANNED_MAX: usize = 500_000;
+
 /// Does what a line asks for. The answer is one line, without its end.
 pub fn control(world: &mut World, line: &str) -> String {
     let answer = match serde_json::from_str(line) {
@@ -44,6 +47,12 @@ fn run(world: &mut World, text: &str) -> Result<Value, ScriptError> {
     world.network.random = random;
     Ok(match command? {
         Command::Events(events) => {
+            let planned = world.scheduled().count() + events.iter().filter(|(after, _)| !after.is_zero()).count();
+            if planned > PLANNED_MAX {
+                let message =
+                    format!("{planned} events would be yet to happen, {PLANNED_MAX} at most; `plan` tells those that are already");
+                return Err(ScriptError::new(1, 1, message));
+            }
             let told = events.iter().map(|(after, event)| json!({ "in": after.as_secs_f64(), "event": event.statement(world) })).collect();
             for (after, event) in events {
                 if after.is_zero() { world.apply(event) } else { world.schedule(world.now + after, event) }

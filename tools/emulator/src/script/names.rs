@@ -78,8 +78,11 @@ pub(super) fn find(site: &dyn Site, name: &str) -> Result<NodeIndex, NoNode> {
 
 /// Up to three names, switches first where names are equally similar.
 fn similar_names(site: &dyn Site, name: &str) -> Vec<String> {
-    let far = 2.max(name.chars().count() / 3);
+    let length = name.chars().count();
+    let far = 2.max(length / 3);
     let mut found: Vec<(usize, bool, &str)> = nodes(site)
+        // Comparing takes the product of both lengths.
+        .filter(|&node| site.description(node).chars().count().abs_diff(length) <= far)
         .map(|node| (distance(name, site.description(node)), site.kind(node) != NodeKind::Switch, site.description(node)))
         .filter(|&(distance, ..)| distance <= far)
         .collect();

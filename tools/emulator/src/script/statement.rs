@@ -24,8 +24,10 @@ pub(super) struct Statement<'a> {
 
 /// A NodeDescription has no more bytes (IBA 14.2.5.2).
 const DESCRIPTION_MAX: usize = 64;
-/// As many events as a statement may stand for.
+/// As often as a statement may be repeated.
 const COUNT_MAX: u64 = 100_000;
+/// As many events as all statements together may stand for: `mute all for 5s` in the largest fabric that there is.
+const EVENTS_MAX: usize = 200_000;
 const REBOOT: Duration = Duration::from_secs(1);
 const TIME: &str = "a time such as 2s, 1.5s, 300ms, 50us or 1m";
 const PORT: &str = "NODE:PORT, such as leaf-0:19";
@@ -45,6 +47,7 @@ impl<'a> Statement<'a> {
     /// Reads it, if it is not empty.
     pub(super) fn read(&mut self) -> Result<(), ScriptError> {
         let Some(first) = self.words.as_slice().first().cloned() else { return Ok(()) };
+        let column = first.column;
         let is_timed = !self.is_command || first.text.starts_with(|c: char| c.is_ascii_digit());
         let time = if first.is("seed") || !is_timed {
             None
@@ -69,6 +72,10 @@ impl<'a> Statement<'a> {
             (self.words, self.at) = start.clone();
             let after = time.as_ref().map_or(Duration::ZERO, |&((from, to), _)| self.draw(from, to));
             self.once(after)?;
+            if self.events.len() > EVENTS_MAX {
+                let message = format!("with this statement, more than {EVENTS_MAX} events would happen; let there be fewer");
+                return Err(ScriptError::new(self.line, column, message));
+            }
         }
         Ok(())
     }

@@ -28,8 +28,8 @@ pub(crate) enum What {
     Attack,
 }
 
-/// Larger jobs would keep everybody else waiting for too long.
-const PACKETS_MAX: u64 = 5_000_000;
+/// Larger jobs would keep everybody else waiting for too long: these take a second.
+const PACKETS_MAX: u64 = 1_000_000;
 /// For a search for traffic that stops: LIDs times switches.
 const SEARCH_MAX: u64 = 5_000_000;
 

@@ -37,6 +37,22 @@ fn statements_happen_now_or_later() {
 }
 
 #[test]
+fn only_so_much_can_be_planned() {
+    let mut emulator = emulator();
+    let many = || "1s 100000x heal S; 1s 60000x heal S".to_owned();
+    for _ in 0..3 {
+        ask(&mut emulator, &many());
+    }
+    assert_eq!(ask(&mut emulator, "status")["planned"], 480_000);
+    assert_eq!(
+        say(&mut emulator, &many())["error"],
+        "640000 events would be yet to happen, 500000 at most; `plan` tells those that are already"
+    );
+    ask(&mut emulator, "cut S:5");
+    assert_eq!(ask(&mut emulator, "status")["planned"], 480_000);
+}
+
+#[test]
 fn chance_goes_on() {
     let cuts = |seed: u64| {
         let mut emulator = emulator();
