@@ -218,6 +218,25 @@ fn forks() {
     assert_eq!(ended, 0, "the child's checks");
     write(file, &node_info(0, &[], 4, 10_000)).unwrap();
     assert_eq!((read(file, &mut buffer), transaction(&buffer)), (Ok(320), 4));
+
+    // As of a vfork: the child has the parent's memory, closes what it has, and starts another program.
+    extern "C" fn close_all(_: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: nothing is used afterwards.
+        unsafe {
+            libc::dup2(2, 2_000);
+            libc::close(3);
+            libc::close_range(3, u32::MAX, 0)
+        }
+    }
+    let mut stack = vec![0_u128; 1 << 16];
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the child has a stack of its own, which grows downwards, and the parent waits until it has ended.
+    let child = unsafe { libc::clone(close_all, stack.as_mut_ptr_range().end.cast(), flags, std::ptr::null_mut()) };
+    // SAFETY: as above.
+    assert_eq!((unsafe { libc::waitpid(child, &raw mut ended, 0) }, ended), (child, 0));
+    write(file, &node_info(0, &[], 5, 10_000)).unwrap();
+    assert_eq!(poll(&[file], 20_000), [libc::POLLIN], "the file is the parent's as before");
+    assert_eq!((read(file, &mut buffer), transaction(&buffer)), (Ok(320), 5));
 }
 
 /// Several descriptors at once, of which some are nothing special.

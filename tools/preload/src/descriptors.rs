@@ -1,7 +1,7 @@
 //! Calls on descriptors: those that are an open umad are told from all others by a table.
 
 use crate::system::{self, Errno, set_errno};
-use crate::{attributes, server, umad};
+use crate::{attributes, environment, server, umad};
 use libc::{c_int, c_uint, c_ulong, c_void, size_t, ssize_t};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,6 +49,9 @@ pub(crate) fn set_kind(descriptor: c_int, kind: Option<Kind>) -> bool {
 }
 
 fn forget(descriptors: RangeInclusive<c_int>) {
+    if environment::is_guest() {
+        return;
+    }
     let last = (*descriptors.end()).min(DESCRIPTORS as c_int - 1);
     for descriptor in *descriptors.start()..=last {
         set_kind(descriptor, None);
@@ -83,6 +86,9 @@ pub(crate) mod next {
     }
 }
 
+/// What a read takes when the emulator has ended: OpenSM tries again at once, for ever, and writes a line into its log each time.
+const PATIENCE_MS: c_int = 100;
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn read(descriptor: c_int, buffer: *mut c_void, size: size_t) -> ssize_t {
     match kind_of(descriptor) {
@@ -95,6 +101,11 @@ pub unsafe extern "C-unwind" fn read(descriptor: c_int, buffer: *mut c_void, siz
         // SAFETY: as the caller says.
         match unsafe { umad::read(descriptor, buffer, size) } {
             Err(Errno(libc::EAGAIN)) if !system::is_nonblocking(descriptor) => {}
+            Err(umad::GONE) => {
+                // SAFETY: no elements.
+                unsafe { next::poll(std::ptr::null_mut(), 0, PATIENCE_MS) };
+                return told(Err(umad::GONE));
+            }
             result => return told(result),
         }
         let mut waits = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
@@ -133,11 +144,13 @@ pub unsafe extern "C-unwind" fn ioctl(descriptor: c_int, request: c_ulong, argum
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn close(descriptor: c_int) -> c_int {
-    if server::is_connection(descriptor) {
-        // Of a program that closes whatever there may be: it knows nothing of this one.
-        return told(Err(Errno(libc::EBADF)));
+    if !environment::is_guest() {
+        if server::is_connection(descriptor) {
+            // Of a program that closes whatever there may be: it knows nothing of this one.
+            return told(Err(Errno(libc::EBADF)));
+        }
+        set_kind(descriptor, None);
     }
-    set_kind(descriptor, None);
     // SAFETY: as the caller says.
     unsafe { next::close(descriptor) }
 }
@@ -150,14 +163,14 @@ pub unsafe extern "C-unwind" fn dup(descriptor: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn dup2(descriptor: c_int, new: c_int) -> c_int {
-    server::lose_connection(new..=new);
+    make_way(new);
     // SAFETY: as the caller says.
     copied(descriptor, unsafe { next::dup2(descriptor, new) })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn dup3(descriptor: c_int, new: c_int, flags: c_int) -> c_int {
-    server::lose_connection(new..=new);
+    make_way(new);
     // SAFETY: as the caller says.
     copied(descriptor, unsafe { next::dup3(descriptor, new, flags) })
 }
@@ -192,8 +205,15 @@ pub unsafe extern "C-unwind" fn closefrom(first: c_int) {
 }
 
 fn copied(from: c_int, to: c_int) -> c_int {
-    if to >= 0 {
+    if to >= 0 && !environment::is_guest() {
         set_kind(to, kind_of(from));
     }
     to
+}
+
+/// Another descriptor is about to have this number.
+fn make_way(descriptor: c_int) {
+    if !environment::is_guest() {
+        server::lose_connection(descriptor..=descriptor);
+    }
 }

@@ -5,6 +5,7 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Which emulator, and what of it the program sees.
 #[derive(Debug)]
@@ -56,6 +57,19 @@ fn read() -> Option<Environment> {
     })
 }
 
+/// Whose memory this is.
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+
+fn process() -> i32 {
+    // SAFETY: no pointers.
+    unsafe { libc::getpid() }
+}
+
+/// Whether this is the child of a vfork, which has its parent's memory but descriptors of its own: what it does to these must not be noted.
+pub(crate) fn is_guest() -> bool {
+    process() != PROCESS.load(Ordering::Relaxed)
+}
+
 /// Called by the loader before the program's own code.
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -63,6 +77,7 @@ static START: extern "C" fn() = start;
 
 extern "C" fn start() {
     get();
+    PROCESS.store(process(), Ordering::Relaxed);
     // SAFETY: the functions do nothing but acquire and release this library's locks, and live as long as the program.
     unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
 }
@@ -87,4 +102,5 @@ unsafe extern "C" fn in_child() {
         umad::READING.release();
     }
     server::forget_connection();
+    PROCESS.store(process(), Ordering::Relaxed);
 }

@@ -8,6 +8,8 @@ use libc::{c_int, c_void, size_t, ssize_t};
 /// Held while a message is looked at and then taken, so that two threads do not take each other's.
 pub(crate) static READING: Lock<()> = Lock::new(());
 
+/// The emulator has ended: as if the device had been taken out.
+pub(crate) const GONE: Errno = Errno(libc::EIO);
 /// The smaller of the two headers.
 const HEADER_MIN: usize = 56;
 /// What the kernel hands out of a long message for which there is no room.
@@ -26,8 +28,7 @@ pub(crate) unsafe fn read(descriptor: c_int, buffer: *mut c_void, size: size_t) 
         // SAFETY: as the caller says.
         let (seen, _) = unsafe { system::receive_into(descriptor, &mut head, buffer, size, false) }?;
         if seen < head.len() {
-            // The emulator has ended: as if the device had been taken out.
-            return Err(Errno(libc::EIO));
+            return Err(GONE);
         }
         let [header, data] = [0, 4].map(|at| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize);
         if size < header + data.min(SHOWN) {
