@@ -95,13 +95,17 @@ pub(crate) enum Command {
 
 /// Reads a command: one of [`QUERIES`], or statements as in a script. The time of a statement counts from now, and may be left out.
 pub(crate) fn parse_command(text: &str, site: &dyn Site, random: &mut Random) -> Result<Command, ScriptError> {
-    let mut first = words::statements(text.lines().next().unwrap_or_default(), 1)?.swap_remove(0);
+    let mut line = words::statements(text.lines().next().unwrap_or_default(), 1)?.into_iter();
+    let mut first = line.next().unwrap_or_default();
     let query = first.first().and_then(|word| QUERIES.iter().find(|query| word.is(query.name)));
     let mut nothing = Vec::new();
     match query {
         None => read(text, site, random, true).map(Command::Events),
         Some(query) => {
-            first.remove(0);
+            let asked = first.remove(0);
+            if line.any(|more| !more.is_empty()) || text.lines().skip(1).any(|more| !more.trim().is_empty()) {
+                return Err(ScriptError::new(1, asked.column, format!("\"{}\" is a question: ask it alone", query.name)));
+            }
             let mut statement = Statement::new(first, 1, true, site, random, &mut nothing);
             let command = match query.name {
                 "nodes" => Command::Nodes,

@@ -53,7 +53,7 @@ impl<'a> Statement<'a> {
             None
         } else {
             self.skip();
-            Some((self.range(&first)?, first))
+            Some(self.range(&first)?)
         };
         let count = match self.words.as_slice().first().filter(|word| word.quoted.is_none()).cloned() {
             Some(word) => match word.text.strip_suffix('x').and_then(|count| count.parse().ok()) {
@@ -70,7 +70,7 @@ impl<'a> Statement<'a> {
         let start = (self.words.clone(), self.at);
         for _ in 0..count {
             (self.words, self.at) = start.clone();
-            let after = time.as_ref().map_or(Duration::ZERO, |&((from, to), _)| self.draw(from, to));
+            let after = time.as_ref().map_or(Duration::ZERO, |&(from, to)| self.draw(from, to));
             self.once(after)?;
             if self.events.len() > EVENTS_MAX {
                 let message = format!("with this statement, more than {EVENTS_MAX} events would happen; let there be fewer");

@@ -50,7 +50,7 @@ impl Programmed {
         let mut runs = 0;
         for circle in &circles {
             for draw in 0..DRAWS {
-                let flows = volley(&dependencies, circle, options.buffer, draw);
+                let flows = volley(&dependencies, circle, options.buffer.max(1), draw);
                 let outcome = self.run(&flows, options);
                 runs += 1;
                 if outcome.stopped().is_some() {

@@ -51,15 +51,21 @@ impl Job {
                 Pattern::Incast { to: to.ok_or_else(nobody)? }
             }
         };
-        let senders = hosts.len() as u64;
-        let flows = if pattern == Pattern::AllToAll { senders * senders.saturating_sub(1) } else { senders };
-        let packets = flows * u64::from(self.packets);
-        if packets > PACKETS_MAX {
-            return Err(format!("{packets} packets are more than {PACKETS_MAX}, the most at a time"));
-        }
+        check_size(hosts.len() as u64, pattern, self.packets)?;
         let flows = pattern.flows(&programmed, self.packets).into_iter().map(|flow| Flow { payload: self.payload, ..flow });
         let outcome = world.carry(&flows.collect::<Vec<_>>(), &self.options);
         Ok(told(&outcome, ""))
+    }
+}
+
+fn check_size(hosts: u64, pattern: Pattern, packets: u32) -> Result<(), String> {
+    let flows = if pattern == Pattern::AllToAll { hosts * hosts.saturating_sub(1) } else { hosts };
+    // A flow takes memory as well, whether or not it has packets.
+    match flows * u64::from(packets.max(1)) {
+        all if all > PACKETS_MAX => {
+            Err(format!("{flows} flows of {packets} packets are more than {PACKETS_MAX} packets, the most at a time"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -118,4 +124,25 @@ fn told(outcome: &Outcome, before: &str) -> Value {
         "dot": stop.map(super::Stop::dot),
         "text": format!("{before}{outcome}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 * 999 is the last product below a million.
+    #[test]
+    fn jobs_that_take_too_long_or_too_much_memory_are_refused() {
+        for (hosts, pattern, packets, fits) in [
+            (1000, Pattern::AllToAll, 1, true),
+            (1001, Pattern::AllToAll, 1, false),
+            (1001, Pattern::AllToAll, 0, false),
+            (45_056, Pattern::AllToAll, 0, false),
+            (45_056, Pattern::Shift { by: 1 }, 22, true),
+            (45_056, Pattern::Shift { by: 1 }, 23, false),
+            (0, Pattern::AllToAll, u32::MAX, true),
+        ] {
+            assert_eq!(check_size(hosts, pattern, packets).is_ok(), fits, "{hosts} {pattern:?} {packets}");
+        }
+    }
 }

@@ -124,6 +124,11 @@ fn what_is_wrong_with_a_command_is_said() {
     assert_eq!(say(&mut emulator, "status now")["column"], 8);
     assert!(say(&mut emulator, "show S:9")["error"].as_str().unwrap().contains("ports 0 to 8"));
     assert!(say(&mut emulator, "mute S; cut T:99")["error"].as_str().unwrap().contains("ports 1 to 8"));
+    // Not half of it in silence.
+    for command in ["status; cut S:5", "plan\ncut S:5"] {
+        assert!(say(&mut emulator, command)["error"].as_str().unwrap().contains("ask it alone"), "{command}");
+    }
+    ask(&mut emulator, "status;");
     assert_eq!(ask(&mut emulator, "status")["wrong"], json!([]), "all of a command or nothing");
     for line in ["", "cut S:5", "{}", "[]", "{\"command\": 5}", "{\"command\": \"status\", \"more\": 1}", "{\"command\": \"status\"} x"] {
         let answer: Value = serde_json::from_str(&control(emulator.world_mut(), line)).unwrap();
