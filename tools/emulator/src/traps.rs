@@ -3,7 +3,7 @@
 use crate::World;
 use crate::packet::Packet;
 use crate::world::Happening;
-use heddle_fabric::{Guid, NodeIndex, NodeKind, PortRef};
+use heddle_fabric::{Guid, NodeIndex, PortRef};
 use heddle_mad::wire::{Attribute, CapabilityMask, Class, LocalChanges, Mad, Method, NodeType, Notice, NoticeType, TrapDetails};
 use std::time::Duration;
 
@@ -12,7 +12,6 @@ const TRAP_TRIES: u32 = 16;
 
 #[derive(Debug)]
 pub(crate) struct Trap {
-    from: PortRef,
     pub(crate) transaction: u64,
     details: TrapKind,
     tries: u32,
@@ -79,7 +78,7 @@ impl World {
         if port.info.lid() == 0 || port.info.master_sm_lid() == 0 || !details.is_sent_by(port.info.capabilities()) {
             return;
         }
-        let key = (from.node, details.number());
+        let key = (from, details.number());
         if let Some(trap) = self.traps.get_mut(&key)
             && matches!(details, TrapKind::Security(_) | TrapKind::LinkTrouble(..))
         {
@@ -87,8 +86,8 @@ impl World {
             return;
         }
         self.last_trap += 1;
-        self.traps.insert(key, Trap { from, transaction: self.last_trap, details, tries: 0 });
-        self.send_trap(key.0, key.1);
+        self.traps.insert(key, Trap { transaction: self.last_trap, details, tries: 0 });
+        self.send_trap(from, key.1);
     }
 
     /// Something is wrong with the link in a port, and the manager is told (trap 129, 130 or 131).
@@ -112,19 +111,19 @@ impl World {
         }
     }
 
-    pub(crate) fn send_trap(&mut self, node: NodeIndex, number: u16) {
-        let Some(trap) = self.traps.get_mut(&(node, number)) else { return };
+    pub(crate) fn send_trap(&mut self, from: PortRef, number: u16) {
+        let Some(trap) = self.traps.get_mut(&(from, number)) else { return };
         trap.tries += 1;
-        let (from, transaction, tries, details) = (trap.from, trap.transaction, trap.tries, trap.details);
+        let (transaction, tries, details) = (trap.transaction, trap.tries, trap.details);
         self.emit(from, transaction, details);
         if tries < TRAP_TRIES {
             // Traps keep a distance of the subnet timeout (IBA 13.4.9); neither a flood nor silence where nobody set that sensibly.
             let timeout = self.network.port(from).map_or(0, |port| port.info.subnet_timeout());
             let distance = Duration::from_nanos(4096 << timeout.min(31));
             let distance = distance.clamp(Duration::from_millis(100), Duration::from_secs(10));
-            self.plan(self.now + distance, Happening::RepeatTrap { node, number, transaction });
+            self.plan(self.now + distance, Happening::RepeatTrap { from, number, transaction });
         } else {
-            self.traps.remove(&(node, number));
+            self.traps.remove(&(from, number));
         }
     }
 
@@ -165,11 +164,7 @@ impl World {
             }
             TrapKind::Security(details) => (NoticeType::Security, details),
         };
-        let producer = match self.network.device(from.node).kind {
-            NodeKind::Ca => NodeType::ChannelAdapter,
-            NodeKind::Switch => NodeType::Switch,
-            NodeKind::Router => NodeType::Router,
-        };
+        let producer = self.network.node_info(from).kind().unwrap_or(NodeType::ChannelAdapter);
         let notice = Notice::generic(kind, producer, info.lid(), &details);
         let mut mad = Mad::request(Class::SUBN_LID, 1, Method::TRAP, Notice::ID, 0);
         mad.set_transaction(transaction);

@@ -79,8 +79,8 @@ pub struct World {
     clients: Clients,
     deliveries: VecDeque<(ClientId, Delivered)>,
     pub(crate) faults: BTreeMap<NodeIndex, Faults>,
-    /// Traps that nobody repressed yet, by sender and number.
-    pub(crate) traps: BTreeMap<(NodeIndex, u16), Trap>,
+    /// Traps that nobody repressed yet, by end port and number.
+    pub(crate) traps: BTreeMap<(PortRef, u16), Trap>,
     pub(crate) last_trap: u64,
     pub(crate) counters: Counters,
 }
@@ -104,7 +104,7 @@ pub(crate) enum Happening {
     },
     /// It is time to send a trap again.
     RepeatTrap {
-        node: NodeIndex,
+        from: PortRef,
         number: u16,
         transaction: u64,
     },
@@ -309,9 +309,9 @@ impl World {
             Happening::Event(event) => self.apply(event),
             Happening::Train(at) => self.bring_up(at),
             Happening::Babble { at, trouble, number } => self.babble(at, trouble, number),
-            Happening::RepeatTrap { node, number, transaction } => {
-                if self.traps.get(&(node, number)).is_some_and(|trap| trap.transaction == transaction) {
-                    self.send_trap(node, number);
+            Happening::RepeatTrap { from, number, transaction } => {
+                if self.traps.get(&(from, number)).is_some_and(|trap| trap.transaction == transaction) {
+                    self.send_trap(from, number);
                 }
             }
         }
@@ -449,7 +449,10 @@ impl World {
         let mad = &packet.mad;
         *self.counters.requests.entry((mad.method(), mad.attribute_id())).or_default() += 1;
         match sma::admits_repression(&mut self.network, at, packet.routed_from(), self.now, mad) {
-            Ok(()) => self.traps.retain(|&(sender, _), trap| sender != at.node || trap.transaction != mad.transaction()),
+            Ok(()) => {
+                let end = self.network.end_port(at);
+                self.traps.retain(|&(sender, _), trap| sender != end || trap.transaction != mad.transaction());
+            }
             Err(effect) => self.bring_about(effect),
         }
     }

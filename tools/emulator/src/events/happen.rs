@@ -73,13 +73,14 @@ impl World {
 
     /// [`Event::RemoveNode`], now.
     pub fn remove_node(&mut self, node: NodeIndex) {
-        for at in self.cable_ports(node) {
-            self.take_down(at);
-        }
+        // First, so that it tells nobody of the links that it loses.
         if let Some(device) = self.network.devices.get_mut(node.index()) {
             device.present = false;
         }
-        self.traps.retain(|&(sender, _), _| sender != node);
+        self.traps.retain(|&(sender, _), _| sender.node != node);
+        for at in self.cable_ports(node) {
+            self.take_down(at);
+        }
     }
 
     /// [`Event::ReturnNode`], now.
@@ -222,7 +223,8 @@ impl World {
 
     /// A switch notes and reports that a port's state changed.
     fn port_changed(&mut self, at: PortRef) {
-        if let Some(switch) = &mut self.network.device_mut(at.node).switch {
+        let device = self.network.device_mut(at.node);
+        if let Some(switch) = device.switch.as_mut().filter(|_| device.present) {
             switch.info.set_port_state_change(true);
             self.start_trap(PortRef::new(at.node, 0), TrapKind::LinkState);
         }

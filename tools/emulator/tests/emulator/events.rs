@@ -106,7 +106,8 @@ fn a_removed_switch_is_gone_and_returns_with_nothing() {
     let mut emulator = up();
     emulator.world_mut().remove_node(T);
     assert_eq!(get::<NodeInfo>(&mut emulator, TO_T, 0).map(|mad| mad.method()), Some(Method::TRAP), "only S is heard");
-    receive_all(&mut emulator, 60 * SECOND);
+    let told = traps(&receive_all(&mut emulator, 60 * SECOND));
+    assert!(told.iter().all(|(_, details)| *details == TrapDetails::LinkStateChange { lid: LID_S }), "{told:?}");
     assert_eq!(get::<NodeInfo>(&mut emulator, TO_T, 0), None);
     assert_eq!(emulator.world().port_info(at(B, 1)).unwrap().state(), Some(PortState::Down));
 

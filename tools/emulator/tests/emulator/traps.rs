@@ -3,7 +3,9 @@
 use crate::support::*;
 use heddle_emulator::{Emulator, LinkTrouble};
 use heddle_fabric::{Guid, NodeIndex};
+use heddle_mad::transport::Envelope;
 use heddle_mad::wire::*;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -49,6 +51,32 @@ fn a_babbling_port_is_no_flood() {
     assert_eq!(notices(&mut emulator).len(), 1);
     let later = receive_all(&mut emulator, SECOND * 3).len();
     assert!((2..=3).contains(&later), "{later}");
+}
+
+/// Both ports of a host are end ports of their own: neither silences the other.
+#[test]
+fn each_port_of_a_host_speaks_for_itself() {
+    let mut emulator = up();
+    const OTHER: u16 = 9;
+    let answer = change_port(&mut emulator, TO_B, 2, |info| {
+        info.set_lid(OTHER);
+        info.set_master_sm_lid(LID_A);
+    });
+    assert_eq!(answer.status(), Status::OK);
+    set_lft(&mut emulator, TO_S, &[(LID_A, 3), (LID_S, 0), (LID_T, 5), (LID_B, 5), (OTHER, 5)]);
+    set_lft(&mut emulator, TO_T, &[(LID_A, 7), (LID_S, 7), (LID_T, 0), (LID_B, 2), (OTHER, 4)]);
+    for port in [1, 2] {
+        emulator.world_mut().announce(at(B, port), LocalChanges::NODE_DESCRIPTION);
+    }
+    let mut heard = receive_all(&mut emulator, SECOND * 3);
+    let from = |heard: &[Envelope]| heard.iter().map(|envelope| envelope.mad.attribute::<Notice>().issuer_lid()).collect::<BTreeSet<_>>();
+    assert_eq!(from(&heard), BTreeSet::from([LID_B, OTHER]), "both are repeated until they are repressed");
+    heard.retain(|envelope| envelope.mad.attribute::<Notice>().issuer_lid() == OTHER);
+    let mut repress = heard[0].mad;
+    repress.set_method(Method::TRAP_REPRESS);
+    send(&mut emulator, to(OTHER), repress);
+    receive_all(&mut emulator, SECOND / 2);
+    assert_eq!(from(&receive_all(&mut emulator, SECOND * 3)), BTreeSet::from([LID_B]));
 }
 
 #[test]
