@@ -57,13 +57,9 @@ impl Agent {
             && (!has_oui(class) || mad.0[OUI..OUI + 3] == oui)
     }
 
-    /// Whether the kernel segments and reassembles for it.
+    /// Whether the kernel segments and reassembles for it (`ib_mad_kernel_rmpp_agent`); otherwise it does so itself.
     pub(super) fn kernel_rmpp(&self) -> bool {
-        self.registration.rmpp_version != 0 && !self.user_rmpp()
-    }
-
-    pub(super) fn user_rmpp(&self) -> bool {
-        self.registration.flags & Registration::USER_RMPP != 0
+        self.registration.rmpp_version != 0 && self.registration.flags & Registration::USER_RMPP == 0
     }
 }
 

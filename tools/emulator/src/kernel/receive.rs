@@ -39,8 +39,7 @@ impl Kernel {
         if active && agent.kernel_rmpp() {
             return self.receive_segment(world, id, index, packet);
         }
-        let unasked = active && agent.user_rmpp();
-        self.deliver(world, id, index, packet, mad.0.to_vec(), unasked);
+        self.deliver(world, id, index, packet, mad.0.to_vec(), active);
     }
 
     /// Hands a message to the program, unless it is an answer that nobody waits for (`unasked`: also then).

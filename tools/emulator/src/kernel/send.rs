@@ -81,7 +81,7 @@ impl Kernel {
         }
         let rmpp = rmpp::Header::of(&mad);
         let in_segments = is_rmpp_class && agent.kernel_rmpp() && rmpp.active;
-        let own_segments = is_rmpp_class && agent.user_rmpp() && rmpp.active;
+        let own_segments = is_rmpp_class && !agent.kernel_rmpp() && rmpp.active;
         if !in_segments && message.len() > 256 {
             return Err(Errno::EINVAL);
         }

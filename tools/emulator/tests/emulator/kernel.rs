@@ -375,11 +375,17 @@ fn a_message_that_nobody_acknowledges_comes_back_with_110() {
     assert_eq!((word(&back.header, 4), back.data.len()), (110, 24));
 }
 
+/// `ib_mad_kernel_rmpp_agent`: that is who says so by a flag, and who registered without RMPP at all.
 #[test]
 fn who_does_rmpp_itself_gets_the_segments() {
+    let agent = sa_agent(1 << GET_TABLE.0);
+    segments_come_to(Registration { flags: Registration::USER_RMPP, ..agent });
+    segments_come_to(Registration { rmpp_version: 0, ..agent });
+}
+
+fn segments_come_to(own: Registration) {
     let mut hosts = Hosts::new();
     let (server, client) = (hosts.open_new(at(B, 1)), hosts.open_new(at(A, 1)));
-    let own = Registration { flags: Registration::USER_RMPP, ..sa_agent(1 << GET_TABLE.0) };
     let sa = hosts.register(server, own).unwrap();
     let agent = hosts.register(client, sa_agent(0)).unwrap();
     let mut mad = Mad::request(Class::SUBN_ADM, 2, GET_TABLE, NodeInfo::ID, 0);
