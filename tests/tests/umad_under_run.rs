@@ -129,6 +129,18 @@ fn files_and_folders() {
     Emulator::start(small()).scenario(&["0xb2:1"], "sysfs");
 }
 
+/// With more files than a message can name, and of these only what was asked for.
+#[test]
+fn a_host_of_many_ports() {
+    let mut builder = FabricBuilder::new();
+    builder.add_node(NodeSpec::new(NodeKind::Ca, Guid(0xb1), 40, "H1")).unwrap();
+    let emulator = Emulator::start(builder.build());
+    let folder = "/sys/class/infiniband/mlx5_0/ports";
+    assert_eq!(emulator.run(&["H1"], "cat", &[&format!("{folder}/40/counters/VL15_dropped")]), "0\n");
+    assert_eq!(emulator.run(&["H1"], "sh", &["-c", &format!("ls {folder} | wc -l")]).trim(), "40");
+    assert_eq!(emulator.run(&["H1:39"], "ls", &[folder]), "39\n");
+}
+
 /// Two devices; and a subnet manager that makes the way for messages of 5 MB between them.
 #[test]
 fn two_devices_and_long_messages() {

@@ -4,7 +4,7 @@ use crate::agents;
 use crate::packet::Packet;
 use crate::world::World;
 use heddle_fabric::PortRef;
-use heddle_mad::wire::{Attribute, AttributeId, Class, GuidInfo, Mad, Method};
+use heddle_mad::wire::{Attribute, Class, GuidInfo, Mad, Method};
 
 /// Lets the device's agent answer.
 fn ask(world: &mut World, at: PortRef, mut mad: Mad) -> Option<Mad> {
@@ -51,9 +51,9 @@ pub(super) fn p_key_index(world: &World, at: PortRef, packet: &Packet) -> u16 {
     if packet.dst_qp == 0 { 0 } else { world.network.p_keys(at).position(is_meant).unwrap_or(0) as u16 }
 }
 
-/// A MAD of performance management that asks for all counters of a port.
-pub(super) fn counters(world: &mut World, at: PortRef, attribute: AttributeId) -> Option<Mad> {
-    let mut mad = Mad::request(Class::PERF, 1, Method::GET, attribute, 0);
-    mad.0[65] = at.port;
-    answer(world, at, Packet { src_qp: 1, dst_qp: 1, ..Packet::smp(0, mad) })
+/// What performance management answers to a Get of this attribute.
+pub(super) fn performance<A: Attribute>(world: &mut World, at: PortRef, asked: &A) -> Option<A> {
+    let mut mad = Mad::request(A::CLASS, 1, Method::GET, A::ID, 0);
+    mad.set_attribute(asked);
+    answer(world, at, Packet { src_qp: 1, dst_qp: 1, ..Packet::smp(0, mad) }).map(|answer| answer.attribute())
 }

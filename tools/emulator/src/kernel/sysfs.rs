@@ -3,20 +3,23 @@
 use super::local;
 use crate::world::World;
 use heddle_fabric::{NodeIndex, NodeKind, PortRef};
-use heddle_mad::wire::{AttributeId, NodeType};
+use heddle_mad::wire::{NodeType, PortCounters, PortCountersExtended};
 
-/// The names of a node's attributes: `node_guid`, `ports/1/state` and so on. Empty if there is no such node.
-pub fn attributes(world: &World, node: NodeIndex) -> Vec<String> {
-    let of_device = if ports(world, node).is_empty() { &[][..] } else { &OF_DEVICE[..] };
-    let mut names: Vec<String> = of_device.iter().map(|name| (*name).to_owned()).collect();
-    for port in ports(world, node) {
-        let of_port = OF_PORT.iter().map(|name| (*name).to_owned());
-        let gids = (0..GIDS).map(|index| format!("gids/{index}"));
-        let p_keys = (0..world.network.p_keys(PortRef::new(node, port)).count().min(P_KEYS_MAX)).map(|index| format!("pkeys/{index}"));
-        let counters = COUNTERS.iter().map(|counter| format!("counters/{}", counter.name));
-        names.extend(of_port.chain(gids).chain(p_keys).chain(counters).map(|name| format!("ports/{port}/{name}")));
+/// The names of a node's own attributes (`node_guid` and so on), or of those of a port (`ports/1/state`). Empty if programs see no such node
+/// or port.
+pub fn attributes(world: &World, node: NodeIndex, port: Option<u8>) -> Vec<String> {
+    match port {
+        None if ports(world, node).is_empty() => Vec::new(),
+        None => OF_DEVICE.map(str::to_owned).to_vec(),
+        Some(port) if !ports(world, node).contains(&port) => Vec::new(),
+        Some(port) => {
+            let of_port = OF_PORT.iter().map(|name| (*name).to_owned());
+            let gids = (0..GIDS).map(|index| format!("gids/{index}"));
+            let p_keys = (0..world.network.p_keys(PortRef::new(node, port)).count().min(P_KEYS_MAX)).map(|index| format!("pkeys/{index}"));
+            let counters = COUNTERS.iter().map(|(name, _)| format!("counters/{name}"));
+            of_port.chain(gids).chain(p_keys).chain(counters).map(|name| format!("ports/{port}/{name}")).collect()
+        }
     }
-    names
 }
 
 /// The ports of a node that programs see: those of an adapter, or port 0 of a switch.
@@ -81,8 +84,8 @@ fn of_port(world: &mut World, at: PortRef, name: &str) -> Option<String> {
         return Some(format!("{:#06x}", local::p_key_at(world, at, index.parse().ok()?)?));
     }
     if let Some(name) = name.strip_prefix("counters/") {
-        let counter = COUNTERS.iter().find(|counter| counter.name == name)?;
-        return Some(counter.read(world, at).to_string());
+        let (_, counter) = COUNTERS.iter().find(|(counter, _)| *counter == name)?;
+        return Some(counter.read(world, at).unwrap_or(0).to_string());
     }
     Some(match name {
         "state" => {
@@ -137,63 +140,50 @@ fn rate(world: &World, at: PortRef) -> String {
     format!("{}{} Gb/sec ({lanes}X {speed})", rate / 10, if rate % 10 == 5 { ".5" } else { "" })
 }
 
-/// A counter, and where it is in an attribute of performance management: bits from the start of the data (IBA 16.1.3.5, 16.1.4.11).
-struct Counter {
-    name: &'static str,
-    attribute: u16,
-    bit: usize,
-    width: usize,
+/// A counter of PortCounters, or of PortCountersExtended where the kernel takes that.
+enum Counter {
+    Narrow(fn(&PortCounters) -> u32),
+    Wide(fn(&PortCountersExtended) -> u64),
 }
 
-const PORT_COUNTERS: u16 = 0x12;
-const PORT_COUNTERS_EXTENDED: u16 = 0x1d;
-/// Where the data of performance management begins.
-const DATA: usize = 64;
-
-const fn counter(name: &'static str, bit: usize, width: usize) -> Counter {
-    Counter { name, attribute: PORT_COUNTERS, bit, width }
-}
-
-const fn extended(name: &'static str, bit: usize) -> Counter {
-    Counter { name, attribute: PORT_COUNTERS_EXTENDED, bit, width: 64 }
-}
-
-const COUNTERS: [Counter; 21] = [
-    counter("symbol_error", 32, 16),
-    counter("link_error_recovery", 48, 8),
-    counter("link_downed", 56, 8),
-    counter("port_rcv_errors", 64, 16),
-    counter("port_rcv_remote_physical_errors", 80, 16),
-    counter("port_rcv_switch_relay_errors", 96, 16),
-    counter("port_xmit_discards", 112, 16),
-    counter("port_xmit_constraint_errors", 128, 8),
-    counter("port_rcv_constraint_errors", 136, 8),
-    counter("local_link_integrity_errors", 152, 4),
-    counter("excessive_buffer_overrun_errors", 156, 4),
-    counter("VL15_dropped", 176, 16),
-    counter("port_xmit_wait", 320, 32),
-    extended("port_xmit_data", 64),
-    extended("port_rcv_data", 128),
-    extended("port_xmit_packets", 192),
-    extended("port_rcv_packets", 256),
-    extended("unicast_xmit_packets", 320),
-    extended("unicast_rcv_packets", 384),
-    extended("multicast_xmit_packets", 448),
-    extended("multicast_rcv_packets", 512),
+const COUNTERS: [(&str, Counter); 21] = [
+    ("symbol_error", Counter::Narrow(|counters| counters.symbol_error_counter().into())),
+    ("link_error_recovery", Counter::Narrow(|counters| counters.link_error_recovery_counter().into())),
+    ("link_downed", Counter::Narrow(|counters| counters.link_downed_counter().into())),
+    ("port_rcv_errors", Counter::Narrow(|counters| counters.port_rcv_errors().into())),
+    ("port_rcv_remote_physical_errors", Counter::Narrow(|counters| counters.port_rcv_remote_physical_errors().into())),
+    ("port_rcv_switch_relay_errors", Counter::Narrow(|counters| counters.port_rcv_switch_relay_errors().into())),
+    ("port_xmit_discards", Counter::Narrow(|counters| counters.port_xmit_discards().into())),
+    ("port_xmit_constraint_errors", Counter::Narrow(|counters| counters.port_xmit_constraint_errors().into())),
+    ("port_rcv_constraint_errors", Counter::Narrow(|counters| counters.port_rcv_constraint_errors().into())),
+    ("local_link_integrity_errors", Counter::Narrow(|counters| counters.local_link_integrity_errors().into())),
+    ("excessive_buffer_overrun_errors", Counter::Narrow(|counters| counters.excessive_buffer_overrun_errors().into())),
+    ("VL15_dropped", Counter::Narrow(|counters| counters.vl15_dropped().into())),
+    ("port_xmit_wait", Counter::Narrow(|counters| counters.port_xmit_wait())),
+    ("port_xmit_data", Counter::Wide(PortCountersExtended::port_xmit_data)),
+    ("port_rcv_data", Counter::Wide(PortCountersExtended::port_rcv_data)),
+    ("port_xmit_packets", Counter::Wide(PortCountersExtended::port_xmit_pkts)),
+    ("port_rcv_packets", Counter::Wide(PortCountersExtended::port_rcv_pkts)),
+    ("unicast_xmit_packets", Counter::Wide(PortCountersExtended::port_unicast_xmit_pkts)),
+    ("unicast_rcv_packets", Counter::Wide(PortCountersExtended::port_unicast_rcv_pkts)),
+    ("multicast_xmit_packets", Counter::Wide(PortCountersExtended::port_multicast_xmit_pkts)),
+    ("multicast_rcv_packets", Counter::Wide(PortCountersExtended::port_multicast_rcv_pkts)),
 ];
 
 impl Counter {
-    fn read(&self, world: &mut World, at: PortRef) -> u64 {
-        let Some(mad) = local::counters(world, at, AttributeId(self.attribute)) else { return 0 };
-        let byte = DATA + self.bit / 8;
-        let mut value = [0; 8];
-        let bytes = self.width.div_ceil(8);
-        value[8 - bytes..].copy_from_slice(&mad.0[byte..byte + bytes]);
-        let value = u64::from_be_bytes(value);
-        match (self.width, self.bit % 8) {
-            (4, 0) => value >> 4,
-            (4, _) => value & 0xf,
-            _ => value,
-        }
+    /// `None` where the device has no counters, as at port 0 of most switches.
+    fn read(&self, world: &mut World, at: PortRef) -> Option<u64> {
+        Some(match self {
+            Self::Narrow(value) => {
+                let mut asked = PortCounters::default();
+                asked.set_port_select(at.port);
+                value(&local::performance(world, at, &asked)?).into()
+            }
+            Self::Wide(value) => {
+                let mut asked = PortCountersExtended::default();
+                asked.set_port_select(at.port);
+                value(&local::performance(world, at, &asked)?)
+            }
+        })
     }
 }

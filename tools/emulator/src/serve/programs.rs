@@ -20,7 +20,7 @@ pub struct VisibleDevice {
     pub node: u32,
     /// The ports that are to be seen.
     pub ports: Vec<u8>,
-    /// The names of its files in sysfs, of all its ports: `node_guid`, `ports/1/state` and so on.
+    /// The names of its files in sysfs, its own and of the ports that are to be seen: `node_guid`, `ports/1/state` and so on.
     pub attributes: Vec<String>,
 }
 
@@ -83,8 +83,14 @@ impl Programs {
         let number = numbers.next().and_then(|node| node.parse().ok());
         let ports = numbers.map(|port| port.parse().ok()).collect::<Option<Vec<u8>>>();
         let (Some(node), Some(ports)) = (number, ports) else { return Err(self.garbage()) };
-        let attributes = self.ask(&[protocol::ATTRIBUTES, node], &[])?.map_err(|_| self.garbage())?;
-        Ok(VisibleDevice { node, ports, attributes: attributes.lines().map(str::to_owned).collect() })
+        // One port after another, so that each answer fits into a message.
+        let mut attributes = Vec::new();
+        for port in [None].into_iter().chain(ports.iter().map(|&port| Some(u32::from(port)))) {
+            let head: Vec<u32> = [protocol::ATTRIBUTES, node].into_iter().chain(port).collect();
+            let names = self.ask(&head, &[])?.map_err(|_| self.garbage())?;
+            attributes.extend(names.lines().map(str::to_owned));
+        }
+        Ok(VisibleDevice { node, ports, attributes })
     }
 
     /// What the server answers, or (`Err`) what it says is wrong.

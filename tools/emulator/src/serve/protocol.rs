@@ -32,7 +32,7 @@ pub(crate) const READ_ATTRIBUTE: u32 = 5;
 pub(crate) const WRITE_DESCRIPTION: u32 = 6;
 /// A node's description or GUID as a user wrote it; a line `NODE PORT...` of numbers comes back, or, with error ENOENT, why not.
 pub(crate) const RESOLVE: u32 = 7;
-/// Node; the names of its attributes come back, a line each.
+/// Node, and perhaps one of its ports; the names of the node's own attributes, or of the port's, come back, a line each.
 pub(crate) const ATTRIBUTES: u32 = 8;
 
 /// The longest data that is in a message itself.

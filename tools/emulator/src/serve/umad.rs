@@ -222,7 +222,7 @@ impl Umad {
                 Ok(ports) => Ok(ports.into_bytes()),
                 Err(why) => return Some([&error(ENOENT)[..], why.to_string().as_bytes()].concat()),
             },
-            protocol::ATTRIBUTES => Ok(sysfs::attributes(world, node).join("\n").into_bytes()),
+            protocol::ATTRIBUTES => Ok(sysfs::attributes(world, node, word(2).map(|_| at.port)).join("\n").into_bytes()),
             _ => Err(Errno::EINVAL),
         };
         Some(match answer {
