@@ -147,6 +147,9 @@ fn errors() {
     let mut buffer = [0; 1024];
     assert_eq!(read(file, &mut buffer), Err(libc::EAGAIN));
     assert_eq!(read(file, &mut buffer[..10]), Err(libc::EINVAL));
+    // SAFETY: nothing is to be read there.
+    let written = |size| unsafe { libc::write(file, std::ptr::null(), size) };
+    assert_eq!((written(0), errno(), written(320), errno()), (-1, libc::EINVAL, -1, libc::EFAULT));
     assert_eq!(ioctl(file, 0x1b09, &mut []), Err(libc::ENOTTY));
     assert_eq!(write(file, &[0; 91]), Err(libc::EINVAL), "short: 56 + 36 bytes are the least");
     let mut unknown_flag = [0; 40];
@@ -286,9 +289,18 @@ fn blocks() {
     });
     write(file, &node_info(0, &[], 9, 10_000)).unwrap();
     assert_eq!(reader.join().unwrap(), (Ok(320), 9));
+    // As programs read that were built with _FORTIFY_SOURCE.
+    write(file, &node_info(0, &[], 10, 10_000)).unwrap();
+    // SAFETY: the pointer and the length are those of an array.
+    let length = unsafe { __read_chk(file, buffer.as_mut_ptr().cast(), buffer.len(), buffer.len()) };
+    assert_eq!((length, transaction(&buffer)), (320, 10));
     // SAFETY: no pointers.
     unsafe { libc::fcntl(file, libc::F_SETFL, libc::O_NONBLOCK) };
     assert_eq!(read(file, &mut buffer), Err(libc::EAGAIN));
+}
+
+unsafe extern "C" {
+    fn __read_chk(descriptor: RawFd, buffer: *mut libc::c_void, size: usize, room: usize) -> isize;
 }
 
 /// Two devices, each at its place.

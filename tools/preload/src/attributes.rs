@@ -24,6 +24,9 @@ pub(crate) fn open(node: u32, name: &[u8], flags: c_int) -> Result<Descriptor, E
 /// # Safety
 /// `text` must be readable for `size` bytes.
 pub(crate) unsafe fn write_description(node: u32, text: *const u8, size: usize) -> Result<(), Errno> {
+    if text.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
     // SAFETY: as the caller says. More than this would not be looked at.
     let text = unsafe { std::slice::from_raw_parts(text, size.min(4096)) };
     server::ask(&[protocol::WRITE_DESCRIPTION, node], text).map(drop)

@@ -74,6 +74,7 @@ pub(crate) mod next {
 
     real! {
         read(descriptor: c_int, buffer: *mut c_void, size: size_t) -> ssize_t;
+        __read_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, room: size_t) -> ssize_t;
         write(descriptor: c_int, buffer: *const c_void, size: size_t) -> ssize_t;
         ioctl(descriptor: c_int, request: c_ulong, argument: *mut c_void) -> c_int;
         close(descriptor: c_int) -> c_int;
@@ -113,6 +114,17 @@ pub unsafe extern "C-unwind" fn read(descriptor: c_int, buffer: *mut c_void, siz
         if unsafe { next::poll(&raw mut waits, 1, -1) } < 0 {
             return -1;
         }
+    }
+}
+
+/// What programs call that were built with _FORTIFY_SOURCE: the same, with the room in the buffer, which the compiler knows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __read_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, room: size_t) -> ssize_t {
+    match kind_of(descriptor) {
+        // SAFETY: as the caller says.
+        Some(_) if size <= room => unsafe { read(descriptor, buffer, size) },
+        // SAFETY: as the caller says. It also ends the program for which there is no room.
+        _ => unsafe { next::__read_chk(descriptor, buffer, size, room) },
     }
 }
 

@@ -5,7 +5,8 @@
 //! what its files say comes from the emulator at each open. All else goes on to libc, untouched. The kernel's logic (agents, timeouts,
 //! RMPP) is not here but in the emulator.
 //!
-//! Programs that do not call libc (static, or with system calls of their own) are not reached by any preload library.
+//! Programs that do not call libc (static, or with system calls of their own) are not reached by any preload library. Paths have to be
+//! absolute: what a program opens relative to a folder of `/sys/class/infiniband` is an empty file.
 //!
 //! The functions here have the names of libc's. They are `C-unwind` and own nothing that must be dropped while they are in libc, since a
 //! thread may be cancelled there, which unwinds through them. Variadic ones are declared with the one argument that they may have: on the
@@ -28,7 +29,7 @@ mod server;
 mod system;
 mod umad;
 
-pub use descriptors::{close, close_range, closefrom, dup, dup2, dup3, fcntl, fcntl64, ioctl, read, write};
+pub use descriptors::{__read_chk, close, close_range, closefrom, dup, dup2, dup3, fcntl, fcntl64, ioctl, read, write};
 pub use files::{__open_2, __open64_2, __openat_2, __openat64_2, fopen, fopen64, open, open64, openat, openat64};
 pub use paths::{
     __lxstat, __lxstat64, __xstat, __xstat64, access, faccessat, fstatat, fstatat64, getxattr, lgetxattr, lstat, lstat64, opendir,

@@ -5,27 +5,38 @@ use crate::lock::Lock;
 use crate::protocol::{self, PIECE_MAX, REQUEST_MAX, WRITE_MAX};
 use crate::system::{self, Descriptor, Errno};
 use libc::c_int;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The connection for requests, which are answered one after another.
 pub(crate) static REQUESTS: Lock<Option<Descriptor>> = Lock::new(None);
+/// Its descriptor, to be known without the lock: programs call close and dup2 in signal handlers, and while a request takes its time.
+static CONNECTION: AtomicI32 = AtomicI32::new(-1);
 
 /// In the child of a fork: the connection is the parent's.
 pub(crate) fn forget_connection() {
-    REQUESTS.with(|connection| *connection = None);
+    REQUESTS.with(drop_connection);
 }
 
 /// Whether the descriptor is this library's own.
 pub(crate) fn is_connection(descriptor: c_int) -> bool {
-    REQUESTS.with(|connection| connection.as_ref().is_some_and(|connection| connection.0 == descriptor))
+    descriptor >= 0 && CONNECTION.load(Ordering::Relaxed) == descriptor
 }
 
 /// The program has closed the connection without knowing, or is about to.
 pub(crate) fn lose_connection(descriptors: std::ops::RangeInclusive<c_int>) {
-    REQUESTS.with(|connection| {
-        if connection.as_ref().is_some_and(|connection| descriptors.contains(&connection.0)) {
-            *connection = None;
-        }
-    });
+    let is_meant = || descriptors.contains(&CONNECTION.load(Ordering::Relaxed));
+    if is_meant() {
+        REQUESTS.with(|connection| {
+            if is_meant() {
+                drop_connection(connection);
+            }
+        });
+    }
+}
+
+fn drop_connection(connection: &mut Option<Descriptor>) {
+    CONNECTION.store(-1, Ordering::Relaxed);
+    *connection = None;
 }
 
 /// Opens a umad or an issm: a socket whose other end is the file. Its descriptor, and its number in requests.
@@ -70,7 +81,11 @@ pub(crate) fn answer_to(head: &[u32], body: &[u8]) -> Result<(c_int, Vec<u8>), E
 /// # Safety
 /// `data` must be readable for `size` bytes.
 pub(crate) unsafe fn write(number: u32, data: *const u8, size: usize) -> Result<(), Errno> {
-    let length = u32::try_from(size).ok().filter(|_| size <= WRITE_MAX).ok_or(Errno(libc::EINVAL))?;
+    // A null pointer is no slice, not even of nothing.
+    let length = u32::try_from(size).ok().filter(|_| 0 < size && size <= WRITE_MAX).ok_or(Errno(libc::EINVAL))?;
+    if data.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
     let head = words(&[protocol::WRITE, number, length]);
     let answer = exchange(|socket| {
         let mut done = 0;
@@ -107,7 +122,7 @@ fn exchange(send: impl Fn(c_int) -> Result<(), Errno>) -> Result<(c_int, Vec<u8>
             Ok(length) if length >= 4 => length,
             // The emulator has ended: as if the device had been taken out.
             _ => {
-                *connection = None;
+                drop_connection(connection);
                 return Err(Errno(libc::EIO));
             }
         };
@@ -121,5 +136,6 @@ fn connect() -> Result<Descriptor, Errno> {
     let environment = environment::get().ok_or(Errno(libc::ENODEV))?;
     let socket = system::moved_high(system::socket(libc::SOCK_CLOEXEC)?);
     system::connect(&socket, &environment.socket).map_err(|_| Errno(libc::EIO))?;
+    CONNECTION.store(socket.0, Ordering::Relaxed);
     Ok(socket)
 }
