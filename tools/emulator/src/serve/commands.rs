@@ -1,9 +1,11 @@
 //! The door for commands: a line asks, a line answers.
 
+use super::watch::Listener;
 use super::{Delivered, Door, Hall, Ready, Watch};
 use crate::clients::ClientId;
 use crate::control;
 use heddle_mad::Time;
+use nix::errno::Errno;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -11,27 +13,30 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 /// Everybody who gives commands.
 pub(super) struct Commands {
-    listener: UnixListener,
+    listener: Listener<UnixListener>,
     watch: Watch,
     /// By number of socket.
     speakers: BTreeMap<u32, Speaker>,
-    next: u32,
+    last: u32,
 }
 
 struct Speaker {
     stream: UnixStream,
-    /// A line that has no end yet.
+    /// What is not answered yet: lines, and the beginning of one.
     asked: Vec<u8>,
-    /// What it has not read yet.
-    answers: Vec<u8>,
+    /// The rest of a line that is too long is not looked at.
+    skips: bool,
+    /// What it has not read yet. As long as there is something, no further line is answered.
+    answer: Vec<u8>,
     /// It sends nothing more, and goes when it has its answers.
     ended: bool,
 }
 
 const LISTENER: u32 = 0;
-/// The longest command. One that is longer, or many that nobody reads the answers of, end the connection.
-const LINE_MAX: usize = 64 * 1024;
-const ANSWERS_MAX: usize = 64 * 1024 * 1024;
+/// The longest command, in bytes.
+const LINE_MAX: usize = 64 << 10;
+/// So often is somebody read from, or answered, before it is another one's turn.
+const BATCH: usize = 16;
 
 /// The address of the socket for the commands of a server.
 pub(super) fn address(name: &str) -> io::Result<SocketAddr> {
@@ -42,57 +47,61 @@ impl Commands {
     pub(super) fn open(name: &str, watch: Watch) -> io::Result<Self> {
         let listener = UnixListener::bind_addr(&address(name)?)?;
         listener.set_nonblocking(true)?;
-        watch.add(&listener, LISTENER)?;
-        Ok(Self { listener, watch, speakers: BTreeMap::new(), next: LISTENER })
+        Ok(Self { listener: Listener::new(listener, &watch, LISTENER)?, watch, speakers: BTreeMap::new(), last: LISTENER })
     }
 
-    fn accept(&mut self) {
-        // Whoever could not be taken in sees the end of the connection.
-        while let Ok((stream, _)) = self.listener.accept() {
-            self.next = self.next.checked_add(1).unwrap_or(LISTENER + 1);
-            if stream.set_nonblocking(true).is_ok() && self.watch.add(&stream, self.next).is_ok() {
-                self.speakers.insert(self.next, Speaker { stream, asked: Vec::new(), answers: Vec::new(), ended: false });
+    fn accept(&mut self, hall: &mut Hall) {
+        loop {
+            let stream = match self.listener.socket().accept() {
+                Ok((stream, _)) => stream,
+                Err(error) => match error.raw_os_error().map(Errno::from_raw) {
+                    Some(Errno::EINTR | Errno::ECONNABORTED) => continue,
+                    Some(Errno::EMFILE | Errno::ENFILE) => {
+                        hall.log.tell(hall.world.now(), "commands have to wait: this process may not have more open files (`ulimit -n`)");
+                        return self.listener.rest(hall.world.now());
+                    }
+                    _ => return,
+                },
+            };
+            loop {
+                self.last = self.last.wrapping_add(1);
+                if self.last != LISTENER && !self.speakers.contains_key(&self.last) {
+                    break;
+                }
+            }
+            // Whoever could not be taken in sees the end of the connection.
+            if stream.set_nonblocking(true).is_ok() && self.watch.add(&stream, self.last).is_ok() {
+                let speaker = Speaker { stream, asked: Vec::new(), skips: false, answer: Vec::new(), ended: false };
+                self.speakers.insert(self.last, speaker);
             }
         }
     }
 }
 
 impl Speaker {
-    /// Reads and answers what is there. An error ends the connection.
-    fn listen(&mut self, hall: &mut Hall) -> io::Result<()> {
-        let mut bytes = [0; 4096];
-        loop {
-            match self.stream.read(&mut bytes) {
-                Ok(0) => {
-                    self.ended = true;
-                    break;
-                }
-                Ok(read) => self.asked.extend(&bytes[..read]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
+    /// Reads, answers and sends for a while. Gives what it waits for then; `None` if all is said. An error ends the connection.
+    fn converse(&mut self, hall: &mut Hall) -> io::Result<Option<Ready>> {
+        for _ in 0..BATCH {
+            if !self.speak()? {
+                return Ok(Some(Ready { read: false, write: true }));
             }
-            if self.asked.len() > LINE_MAX && !self.asked.contains(&b'\n') {
-                return Err(ErrorKind::InvalidData.into());
+            if let Some(line) = self.line() {
+                self.answer(hall, &line);
+            } else if self.ended {
+                return Ok(None);
+            } else if !self.listen()? {
+                return Ok(Some(Ready { read: true, write: false }));
             }
         }
-        let whole = self.asked.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let lines: Vec<u8> = self.asked.drain(..whole).collect();
-        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-            self.answers.extend(control(&mut hall.world, &String::from_utf8_lossy(line)).as_bytes());
-            self.answers.push(b'\n');
-            if self.answers.len() > ANSWERS_MAX {
-                return Err(ErrorKind::OutOfMemory.into());
-            }
-        }
-        Ok(())
+        // There may be more: it can be written to when it is its turn again.
+        Ok(Some(Ready { read: false, write: true }))
     }
 
     /// Sends what it takes. Whether all is sent.
     fn speak(&mut self) -> io::Result<bool> {
-        while !self.answers.is_empty() {
-            match self.stream.write(&self.answers) {
-                Ok(written) => drop(self.answers.drain(..written)),
+        while !self.answer.is_empty() {
+            match self.stream.write(&self.answer) {
+                Ok(written) => drop(self.answer.drain(..written)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -100,24 +109,60 @@ impl Speaker {
         }
         Ok(true)
     }
+
+    /// The next whole line.
+    fn line(&mut self) -> Option<Vec<u8>> {
+        let end = self.asked.iter().position(|&byte| byte == b'\n')?;
+        Some(self.asked.drain(..=end).collect())
+    }
+
+    fn answer(&mut self, hall: &mut Hall, line: &[u8]) {
+        if !std::mem::take(&mut self.skips) && !line.trim_ascii().is_empty() {
+            self.answer.extend(control(&mut hall.world, &String::from_utf8_lossy(line)).as_bytes());
+            self.answer.push(b'\n');
+        }
+    }
+
+    /// Reads some bytes. Whether there were any, or their end.
+    fn listen(&mut self) -> io::Result<bool> {
+        let mut bytes = [0; 4096];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => {
+                self.ended = true;
+                // Half a command may mean something else.
+                if !self.skips && !self.asked.trim_ascii().is_empty() {
+                    self.refuse("the command has no end: a line was expected");
+                }
+            }
+            Ok(read) => self.asked.extend(&bytes[..read]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        if self.asked.len() > LINE_MAX && !self.asked.contains(&b'\n') {
+            self.asked.clear();
+            if !std::mem::replace(&mut self.skips, true) {
+                self.refuse(&format!("the command is too long: a line may have {LINE_MAX} bytes"));
+            }
+        }
+        Ok(true)
+    }
+
+    fn refuse(&mut self, why: &str) {
+        self.answer = format!("{}\n", serde_json::json!({ "error": why })).into_bytes();
+    }
 }
 
 impl Door for Commands {
-    fn ready(&mut self, hall: &mut Hall, socket: u32, ready: Ready) {
+    fn ready(&mut self, hall: &mut Hall, socket: u32, _: Ready) {
         if socket == LISTENER {
-            return self.accept();
+            return self.accept(hall);
         }
         let Some(speaker) = self.speakers.get_mut(&socket) else { return };
-        let outcome = (if ready.read && !speaker.ended { speaker.listen(hall) } else { Ok(()) }).and_then(|()| speaker.speak());
-        let stays = match outcome {
-            Ok(all_sent) => {
-                let wanted = Ready { read: !speaker.ended, write: !all_sent };
-                !(all_sent && speaker.ended) && self.watch.change(&speaker.stream, socket, wanted).is_ok()
-            }
-            Err(_) => false,
-        };
-        if !stays {
+        let waits_for = speaker.converse(hall).unwrap_or(None);
+        if waits_for.is_none_or(|wanted| self.watch.change(&speaker.stream, socket, wanted).is_err()) {
             self.speakers.remove(&socket);
+            self.listener.wake();
         }
     }
 
@@ -127,10 +172,12 @@ impl Door for Commands {
 
     fn flush(&mut self, _: &mut Hall) {}
 
-    fn handle_timeout(&mut self, _: &mut Hall) {}
+    fn handle_timeout(&mut self, hall: &mut Hall) {
+        self.listener.handle_timeout(hall.world.now());
+    }
 
     fn poll_timeout(&self) -> Option<Time> {
-        None
+        self.listener.poll_timeout()
     }
 }
 

@@ -168,13 +168,20 @@ impl Server {
         self.hand_over();
     }
 
-    /// Hands over what the world has for its clients.
+    /// Hands over what the world has for its clients, until it has nothing more: who is found to have gone makes news for others.
     fn hand_over(&mut self) {
-        while let Some((client, delivered)) = self.hall.world.poll_delivery() {
-            let _taken = self.doors.iter_mut().any(|door| door.deliver(&mut self.hall, client, &delivered));
-        }
-        for door in &mut self.doors {
-            door.flush(&mut self.hall);
+        loop {
+            let mut delivered_any = false;
+            while let Some((client, delivered)) = self.hall.world.poll_delivery() {
+                let _taken = self.doors.iter_mut().any(|door| door.deliver(&mut self.hall, client, &delivered));
+                delivered_any = true;
+            }
+            for door in &mut self.doors {
+                door.flush(&mut self.hall);
+            }
+            if !delivered_any {
+                return;
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The server of the preload library: descriptors that programs take for `/dev/infiniband/umadN` and `issmN`, and what they ask about them.
 //!
-//! This knows sockets but no clock and no waiting: a loop elsewhere polls [`UmadServer::descriptors`], and calls.
+//! This knows sockets, but what the kernel does behind them is the matter of [`crate::kernel`].
 
 use super::protocol::{self, INLINE_MAX, REQUEST_MAX, WRITE_MAX};
+use super::watch::Listener;
 use super::{Door, Hall, Ready, Watch};
 use crate::clients::{ClientId, Delivered};
 use crate::events::Event;
@@ -26,9 +27,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 /// The door of the preload library.
 pub(crate) struct Umad {
     watch: Watch,
-    listener: OwnedFd,
-    /// Nobody is let in for want of descriptors.
-    full: bool,
+    listener: Listener<OwnedFd>,
     kernel: Kernel,
     /// By the number under which they are watched.
     connections: BTreeMap<u32, Connection>,
@@ -108,11 +107,12 @@ impl Door for Umad {
     }
 
     fn handle_timeout(&mut self, hall: &mut Hall) {
+        self.listener.handle_timeout(hall.world.now());
         self.kernel.handle_timeout(&mut hall.world);
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.kernel.poll_timeout()
+        self.kernel.poll_timeout().into_iter().chain(self.listener.poll_timeout()).min()
     }
 }
 
@@ -122,11 +122,9 @@ impl Umad {
         let listener = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None)?;
         bind(listener.as_raw_fd(), &UnixAddr::new_abstract(protocol::socket_name(name).as_bytes())?)?;
         listen(&listener, Backlog::new(BACKLOG)?)?;
-        watch.add(&listener, LISTENER)?;
         Ok(Self {
+            listener: Listener::new(listener, &watch, LISTENER)?,
             watch,
-            listener,
-            full: false,
             kernel: Kernel::default(),
             connections: BTreeMap::new(),
             last: LISTENER,
@@ -137,13 +135,13 @@ impl Umad {
 
     fn accept(&mut self, hall: &mut Hall) {
         loop {
-            let socket = match accept4(&self.listener, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK) {
+            let socket = match accept4(self.listener.socket(), SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK) {
                 Ok(socket) => socket,
                 Err(Error::EINTR | Error::ECONNABORTED) => continue,
                 Err(Error::EMFILE | Error::ENFILE) => {
                     // Nobody is let in until one is free.
                     hall.log.tell(hall.world.now(), "programs have to wait: this process may not have more open files (`ulimit -n`)");
-                    self.full = self.watch.change(&self.listener, LISTENER, Ready { read: false, write: false }).is_ok();
+                    self.listener.rest(hall.world.now());
                     return;
                 }
                 Err(_) => return,
@@ -371,9 +369,7 @@ impl Umad {
             Role::Requests { .. } | Role::WaitsForIssm(_) => {}
         }
         drop(connection.socket);
-        if std::mem::take(&mut self.full) {
-            let _ = self.watch.change(&self.listener, LISTENER, Ready { read: true, write: false });
-        }
+        self.listener.wake();
     }
 
     /// Gives an issm that was closed to who waits for it.

@@ -1,10 +1,12 @@
+use super::bulk::Bulk;
 use super::{Datagram, Delivered, Log, Ready, Watch};
 use crate::clients::ClientId;
 use crate::packet::Packet;
 use heddle_fabric::PortRef;
 use heddle_mad::Time;
+use nix::errno::Errno;
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 /// A client of the ibsim protocol.
@@ -14,9 +16,9 @@ pub(super) struct Client {
     pub(super) process: u32,
     /// Where its control messages come from.
     control: SocketAddr,
-    socket: UnixDatagram,
+    pub(super) socket: UnixDatagram,
     /// What it does not take yet.
-    waiting: VecDeque<Datagram>,
+    waiting: VecDeque<[u8; Datagram::SIZE]>,
     /// Its socket took no more when it was tried last.
     blocked: bool,
     pub(super) garbage: u64,
@@ -41,20 +43,21 @@ impl Client {
         format!("client {} (process {})", id.0, self.process)
     }
 
-    /// The next datagram; `None` if it was none of this protocol.
-    pub(super) fn read(&mut self, id: ClientId, log: &mut Log, now: Time) -> io::Result<Option<Packet>> {
-        // A byte more shows what is too long.
-        let mut bytes = [0; Datagram::SIZE + 1];
-        let read = self.socket.recv(&mut bytes)?;
-        let Some(Datagram { dlid, slid, dst_qp, src_qp, mad, .. }) = Datagram::from_bytes(&bytes[..read]) else {
+    /// The packet in a datagram that it sent; `None` if that was none of this protocol.
+    pub(super) fn packet(&mut self, id: ClientId, datagram: &[u8], log: &mut Log, now: Time) -> Option<Packet> {
+        let Some(Datagram { dlid, slid, dst_qp, src_qp, mad, .. }) = Datagram::from_bytes(datagram) else {
             self.garbage += 1;
             if self.garbage == 1 {
-                let text = format!("{} sends datagrams of {read} bytes instead of {}; they are ignored", self.name(id), Datagram::SIZE);
-                log.tell(now, &text);
+                let name = self.name(id);
+                let text = match datagram.len() {
+                    size if size > Datagram::SIZE => format!("{name} sends datagrams of more than {} bytes", Datagram::SIZE),
+                    size => format!("{name} sends datagrams of {size} bytes instead of {}", Datagram::SIZE),
+                };
+                log.tell(now, &format!("{text}; they are ignored"));
             }
-            return Ok(None);
+            return None;
         };
-        Ok(Some(Packet { slid, dlid, sl: 0, p_key: 0xffff, src_qp, dst_qp, q_key: Packet::Q_KEY, mad }))
+        Some(Packet { slid, dlid, sl: 0, p_key: 0xffff, src_qp, dst_qp, q_key: Packet::Q_KEY, mad })
     }
 
     /// Keeps something for it. Gives whether it may be able to take it now.
@@ -72,22 +75,18 @@ impl Client {
             Delivered::Lost(packet) => (packet, Datagram::UNDELIVERABLE),
         };
         let &Packet { dlid, slid, dst_qp, src_qp, mad, .. } = packet;
-        self.waiting.push_back(Datagram { dlid, slid, dst_qp, src_qp, status, mad });
+        self.waiting.push_back(Datagram { dlid, slid, dst_qp, src_qp, status, mad }.to_bytes());
         !self.blocked && self.waiting.len() == 1
     }
 
     /// Sends what it takes.
-    pub(super) fn write(&mut self, id: ClientId, watch: &Watch) -> io::Result<()> {
-        while let Some(datagram) = self.waiting.front() {
-            match self.socket.send(&datagram.to_bytes()) {
-                Ok(_) => {
-                    self.waiting.pop_front();
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return self.block(id, watch, true);
-                }
-                Err(error) => return Err(error),
+    pub(super) fn write(&mut self, id: ClientId, bulk: &mut Bulk, watch: &Watch) -> io::Result<()> {
+        while !self.waiting.is_empty() {
+            match bulk.send(&self.socket, self.waiting.iter()) {
+                Ok(sent) => drop(self.waiting.drain(..sent)),
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => return self.block(id, watch, true),
+                Err(errno) => return Err(errno.into()),
             }
         }
         self.block(id, watch, false)

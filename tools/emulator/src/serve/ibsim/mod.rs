@@ -1,15 +1,18 @@
 //! The protocol of ibsim: for programs under its preload library, and for whoever else speaks it.
 
 mod answers;
+mod bulk;
 mod client;
 
 use super::log::Log;
 use super::{Door, Hall, Ready, Watch};
 use crate::clients::{ClientId, Delivered, Interest, Losses};
+use bulk::Bulk;
 use client::Client;
 use heddle_mad::Time;
 use heddle_mad::transport::ibsim::protocol::{self, Connect, Control, Datagram, Kind, NODE_NAME_MAX};
 use heddle_mad::wire::Class;
+use nix::errno::Errno;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -22,6 +25,7 @@ pub(crate) struct Ibsim {
     control: UnixDatagram,
     /// Tries whether a client's socket is still there.
     probe: UnixDatagram,
+    bulk: Bulk,
     clients: BTreeMap<ClientId, Client>,
     /// Clients that are owed something.
     owed: Vec<ClientId>,
@@ -33,7 +37,7 @@ pub(crate) struct Ibsim {
 /// The control socket's number among those that the door watches; the others have those of their clients, which begin at 1.
 const CONTROL: u32 = 0;
 
-/// So many datagrams are read from a socket before it is another one's turn.
+/// So many control messages are read before it is another socket's turn.
 const BATCH: usize = 64;
 
 /// Nothing tells that a client died which does not expect anything: it is looked for.
@@ -51,6 +55,7 @@ impl Ibsim {
             watch,
             control,
             probe,
+            bulk: Bulk::new(),
             clients: BTreeMap::new(),
             owed: Vec::new(),
             next_look: None,
@@ -175,14 +180,15 @@ impl Door for Ibsim {
         if !ready.read {
             return;
         }
-        for _ in 0..BATCH {
-            match client.read(id, &mut hall.log, hall.world.now()) {
-                Ok(Some(packet)) => hall.world.send(id, &packet),
-                Ok(None) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return self.remove(hall, id, Some(&format!("it closed its socket ({error})"))),
+        let now = hall.world.now();
+        let received = self.bulk.receive(&client.socket).map(|datagrams| {
+            for packet in datagrams.filter_map(|bytes| client.packet(id, bytes, &mut hall.log, now)) {
+                hall.world.send(id, &packet);
             }
+        });
+        match received {
+            Ok(()) | Err(Errno::EAGAIN | Errno::EINTR) => {}
+            Err(errno) => self.remove(hall, id, Some(&format!("it closed its socket ({})", errno.desc()))),
         }
     }
 
@@ -198,7 +204,7 @@ impl Door for Ibsim {
         let mut owed = std::mem::take(&mut self.owed);
         for id in owed.drain(..) {
             let Some(client) = self.clients.get_mut(&id) else { continue };
-            if let Err(error) = client.write(id, &self.watch) {
+            if let Err(error) = client.write(id, &mut self.bulk, &self.watch) {
                 self.remove(hall, id, Some(&format!("it died ({error})")));
             }
         }
