@@ -1,9 +1,10 @@
-use crate::fabric::{self, FabricArguments};
+use crate::fabric::{self, FabricArguments, Loaded};
 use crate::out::{Out, tell};
 use crate::{Outcome, live};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use heddle_emulator::serve::Server;
 use heddle_emulator::{Timing, World, parse_script};
+use heddle_formats::WarningKind;
 use heddle_mad::transport::Ibsim;
 use std::path::PathBuf;
 
@@ -49,6 +50,7 @@ Examples:
 impl Arguments {
     pub(crate) fn run(self, out: &mut Out) -> anyhow::Result<Outcome> {
         let loaded = self.fabric.load()?;
+        refuse_contradictions(&loaded)?;
         let fabric = loaded.builder.build();
         let mut world = World::new(&fabric);
         world.set_timing(match self.timing {
@@ -73,5 +75,20 @@ impl Arguments {
         out.flush()?;
         server.run(&stop)?;
         Ok(Outcome::Fine)
+    }
+}
+
+/// What contradicts itself is no fabric: whoever emulates it shall not look for a cable that was left out.
+fn refuse_contradictions(loaded: &Loaded) -> anyhow::Result<()> {
+    use WarningKind::{ConflictingCable, ConflictingNode, NoSuchPort, SelfCable, UnknownNode};
+    let impossible = [ConflictingCable, ConflictingNode, NoSuchPort, SelfCable, UnknownNode];
+    match loaded.warnings.iter().filter(|warning| impossible.contains(&warning.kind)).min_by_key(|warning| warning.line) {
+        None => Ok(()),
+        Some(warning) => bail!(
+            "{name}:{}: {}. No hardware is like this: mend the file, or emulate what `heddle convert {name} --to ibsim` makes of it",
+            warning.line,
+            warning.text,
+            name = loaded.name
+        ),
     }
 }
