@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[derive(Debug)]
 pub struct Emulate {
     name: String,
-    _program: Running,
+    program: Running,
     directory: tempfile::TempDir,
 }
 
@@ -38,7 +38,22 @@ impl Emulate {
                 said().contains("ready")
             },
         );
-        Self { name, _program: program, directory }
+        Self { name, program, directory }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it printed.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("emulate.log")).unwrap_or_default()
+    }
+
+    /// Its process.
+    pub fn program(&mut self) -> &mut Running {
+        &mut self.program
     }
 
     /// A directory that goes when this is dropped.

@@ -102,6 +102,11 @@ impl OpenSm {
         lfts(&std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}\n{}", file.display(), last_words(self.folder()))))
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.program.id()
+    }
+
     /// Ends it without giving it a chance to say so to anybody.
     pub fn kill(&mut self) {
         self.program.kill();

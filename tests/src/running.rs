@@ -16,6 +16,11 @@ impl Running {
         Self(child.unwrap_or_else(|error| panic!("cannot start {program}: {error}; tests/install-debian-packages installs what has it")))
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Its exit status, if it has ended.
     ///
     /// # Panics
