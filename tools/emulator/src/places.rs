@@ -1,27 +1,30 @@
 //! How a place in the fabric is called.
 
-use crate::network::Device;
+use crate::script::{NoNode, Site, cabled_ports, find, nodes};
 use crate::world::World;
-use heddle_fabric::{NodeIndex, NodeKind, PortRef};
+use heddle_fabric::{Guid, NodeKind, PortRef};
 
 /// Why no port has the name that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// No node is called so.
-    #[error("the fabric has no node with the description or GUID \"{name}\"")]
+    #[error(
+        "the fabric has no node with the description or GUID \"{name}\"{}",
+        if .similar.is_empty() { String::new() } else { format!("; similar names: {}", .similar.join(", ")) }
+    )]
     NoNode {
         /// As it was asked for.
         name: String,
+        /// Descriptions that are similar, the most similar first.
+        similar: Vec<String>,
     },
     /// Several nodes are called so.
-    #[error("{count} nodes of the fabric are called \"{name}\"; name one by its GUID, such as {guid:#018x}")]
+    #[error("several nodes have the name \"{name}\"; name one by its GUID, such as {} or {}", .guids[0], .guids[1])]
     SeveralNodes {
         /// As it was asked for.
         name: String,
-        /// How many they are.
-        count: usize,
-        /// The node GUID of one of them.
-        guid: u64,
+        /// The node GUIDs of two of them.
+        guids: [Guid; 2],
     },
     /// The node has other ports.
     #[error(
@@ -53,22 +56,18 @@ impl World {
             return self.first_end_port().ok_or(PlaceError::Empty);
         }
         // A description may itself end as if with a port.
-        let whole = self.nodes_called(name);
-        let (nodes, port) = match name.rsplit_once(':').map(|(node, port)| (node, port.parse::<u8>())) {
-            Some((node, Ok(port))) if whole.is_empty() => (self.nodes_called(node), Some(port)),
+        let whole = find(self, name);
+        let (node, port) = match name.rsplit_once(':').map(|(node, port)| (node, port.parse::<u8>())) {
+            Some((node, Ok(port))) if matches!(whole, Err(NoNode::Unknown(_))) => (find(self, node), Some(port)),
             _ => (whole, None),
         };
-        let node = match nodes[..] {
-            [node] => node,
-            [] => return Err(PlaceError::NoNode { name: name.into() }),
-            [first, ..] => {
-                let guid = self.network.node_info(PortRef::new(first, 0)).node_guid();
-                return Err(PlaceError::SeveralNodes { name: name.into(), count: nodes.len(), guid });
-            }
-        };
+        let node = node.map_err(|why| match why {
+            NoNode::Unknown(similar) => PlaceError::NoNode { name: name.into(), similar },
+            NoNode::Several(one, other) => PlaceError::SeveralNodes { name: name.into(), guids: [one, other] },
+        })?;
         let device = self.network.device(node);
         let is_switch = device.kind == NodeKind::Switch;
-        let usual = || if is_switch { 0 } else { self.cabled_ports(node).next().map_or(1, |at| at.port) };
+        let usual = || if is_switch { 0 } else { cabled_ports(self, node).next().map_or(1, |at| at.port) };
         let at = PortRef::new(node, port.unwrap_or_else(usual));
         if is_switch != (at.port == 0) || at.port > device.num_ports() {
             return Err(PlaceError::NoPort { name: name.into(), is_switch, num_ports: device.num_ports() });
@@ -78,26 +77,9 @@ impl World {
 
     /// The first port of a host that has a cable; else any host's; else port 0 of the first switch.
     fn first_end_port(&self) -> Option<PortRef> {
-        let of_kind =
-            |is_switch| self.nodes().filter(move |(_, device)| (device.kind == NodeKind::Switch) == is_switch).map(|(node, _)| node);
+        let of_kind = |is_switch| nodes(self).filter(move |&node| (self.kind(node) == NodeKind::Switch) == is_switch);
         let any_host = || of_kind(false).next().map(|node| PortRef::new(node, 1));
         let first_switch = || of_kind(true).next().map(|node| PortRef::new(node, 0));
-        of_kind(false).find_map(|node| self.cabled_ports(node).next()).or_else(any_host).or_else(first_switch)
-    }
-
-    fn nodes(&self) -> impl Iterator<Item = (NodeIndex, &Device)> {
-        (0..).map(NodeIndex).zip(&self.network.devices)
-    }
-
-    fn cabled_ports(&self, node: NodeIndex) -> impl Iterator<Item = PortRef> {
-        let ports = (1..=self.network.device(node).num_ports()).map(move |port| PortRef::new(node, port));
-        ports.filter(|&at| self.network.port(at).is_some_and(|port| port.peer.is_some()))
-    }
-
-    fn nodes_called(&self, name: &str) -> Vec<NodeIndex> {
-        let digits = ["0x", "H-", "S-", "R-"].iter().find_map(|prefix| name.strip_prefix(prefix));
-        let guid = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        let has_guid = |node| guid.is_some_and(|guid| self.network.node_info(PortRef::new(node, 0)).node_guid() == guid);
-        self.nodes().filter(|&(node, device)| device.description == name || has_guid(node)).map(|(node, _)| node).collect()
+        of_kind(false).find_map(|node| cabled_ports(self, node).next()).or_else(any_host).or_else(first_switch)
     }
 }

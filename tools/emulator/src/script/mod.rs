@@ -6,7 +6,7 @@ mod vocabulary;
 mod words;
 
 pub use names::Site;
-pub(crate) use names::nodes;
+pub(crate) use names::{NoNode, cabled_ports, find, nodes};
 pub(crate) use text::port_name;
 pub use vocabulary::{QUERIES, VERBS, Verb};
 

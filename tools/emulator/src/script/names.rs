@@ -49,12 +49,12 @@ pub(crate) fn nodes(site: &dyn Site) -> impl Iterator<Item = NodeIndex> {
 }
 
 /// The ports that have a cable.
-pub(super) fn cabled_ports(site: &dyn Site, node: NodeIndex) -> impl Iterator<Item = PortRef> {
+pub(crate) fn cabled_ports(site: &dyn Site, node: NodeIndex) -> impl Iterator<Item = PortRef> {
     (1..=site.num_ports(node)).map(move |port| PortRef::new(node, port)).filter(|&at| site.peer(at).is_some())
 }
 
 /// Why a name means no node.
-pub(super) enum NoNode {
+pub(crate) enum NoNode {
     /// None has it. Similar names, the most similar first.
     Unknown(Vec<String>),
     /// Several have it.
@@ -62,7 +62,7 @@ pub(super) enum NoNode {
 }
 
 /// The node of a GUID (`0x...`, or as ibnetdiscover has it `H-...` and `S-...`) or NodeDescription. `O(nodes)`.
-pub(super) fn find(site: &dyn Site, name: &str) -> Result<NodeIndex, NoNode> {
+pub(crate) fn find(site: &dyn Site, name: &str) -> Result<NodeIndex, NoNode> {
     let digits = ["0x", "H-", "S-", "R-"].iter().find_map(|prefix| name.strip_prefix(prefix));
     let guid = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
     if let Some(node) = guid.and_then(|guid| nodes(site).find(|&node| site.guid(node) == Guid(guid))) {
