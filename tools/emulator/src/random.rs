@@ -14,14 +14,19 @@ impl Random {
         z ^ z >> 31
     }
 
+    /// A number below `bound`, which must not be 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+
     /// A number of a range that is not empty.
     pub(crate) fn within(&mut self, range: Range<u64>) -> u64 {
-        range.start + self.next() % (range.end - range.start)
+        range.start + self.below(range.end - range.start)
     }
 
     /// True in so many of a hundred cases.
     pub(crate) fn percent(&mut self, percent: u8) -> bool {
-        self.next() % 100 < u64::from(percent)
+        self.below(100) < u64::from(percent)
     }
 
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {

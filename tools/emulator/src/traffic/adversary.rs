@@ -1,8 +1,9 @@
 use super::dependencies::{Dependencies, Dependency};
-use super::flows::{Flow, Random};
+use super::flows::Flow;
 use super::outcome::Outcome;
 use super::plane::{HOP, Options};
 use super::programmed::Programmed;
+use crate::random::Random;
 use std::time::Duration;
 
 /// Whether traffic can be driven into a stop.
@@ -65,7 +66,7 @@ impl Programmed {
 /// Flows that may fill a circle: first as many packets as the buffers hold, one source for each, all at the same moment; then more and more
 /// of all sources, later by chance.
 fn volley(dependencies: &Dependencies, circle: &[u32], buffer: u16, draw: u64) -> Vec<Flow> {
-    let mut random = Random::new(draw);
+    let mut random = Random(draw);
     let makers: Vec<&Vec<Dependency>> =
         circle.iter().zip(circle.iter().cycle().skip(1)).map(|(channel, next)| &dependencies.of[channel][next]).collect();
     let chosen: Vec<Dependency> = if draw == 0 { distinct(&makers) } else { makers.into_iter().flatten().copied().collect() };

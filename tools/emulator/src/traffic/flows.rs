@@ -1,4 +1,5 @@
 use super::programmed::{DEFAULT_P_KEY, Programmed};
+use crate::random::Random;
 use heddle_fabric::PortRef;
 use std::time::Duration;
 
@@ -66,7 +67,7 @@ impl Pattern {
             }
             Self::Permutation { seed } => {
                 // Random circles: whoever is next in the order is the partner, so that nobody sends to himself.
-                let order = Random::new(seed).permutation(count);
+                let order = permutation(count, &mut Random(seed));
                 let partners = (0..count).map(|place| (order[place], order[(place + 1) % count]));
                 partners.filter(|(from, to)| from != to).map(|(from, to)| flow(from, to)).collect()
             }
@@ -78,33 +79,10 @@ impl Pattern {
     }
 }
 
-/// SplitMix64 (G. L. Steele Jr., D. Lea and C. H. Flood, OOPSLA 2014): small, and the same on every machine.
-#[derive(Clone, Debug)]
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) const fn new(seed: u64) -> Self {
-        Self(seed)
+fn permutation(count: usize, random: &mut Random) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        order.swap(last, random.below(last as u64 + 1) as usize);
     }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`, which must not be 0.
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
-    }
-
-    fn permutation(&mut self, count: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..count).collect();
-        for last in (1..count).rev() {
-            order.swap(last, self.below(last as u64 + 1) as usize);
-        }
-        order
-    }
+    order
 }
