@@ -8,7 +8,7 @@ use crate::slots::Slots;
 struct Bend {
     /// The plane of the switches that it holds for: those that the route comes by.
     plane: u32,
-    place: u8,
+    place: u32,
 }
 
 const NO_BEND: Bend = Bend { plane: u32::MAX, place: 0 };
@@ -64,7 +64,7 @@ impl Digits {
                 at[index] = (slots.peer(switch, place).unwrap_or(at[index].0), at[index].1 && is_natural(place));
                 if !is_natural(place) {
                     bent.resize(lids, NO_BEND);
-                    bent[destinations[index].lid as usize] = Bend { plane: order.plane[switch], place: place as u8 };
+                    bent[destinations[index].lid as usize] = Bend { plane: order.plane[switch], place: place as u32 };
                 }
             }
         }
@@ -73,7 +73,7 @@ impl Digits {
 
     /// The place that routes to a LID take at the switches of a level and plane, where it is not what their number says.
     pub(crate) fn bent(&self, level: u32, plane: u32, lid: u32) -> Option<usize> {
-        self.bent[level as usize].get(lid as usize).filter(|bend| bend.plane == plane).map(|bend| usize::from(bend.place))
+        self.bent[level as usize].get(lid as usize).filter(|bend| bend.plane == plane).map(|bend| bend.place as usize)
     }
 
     /// Whether there is such a LID on this level.
