@@ -10,6 +10,9 @@ use heddle_mad::wire::{Attribute, ClassPortInfo, Mad, Method, Status, VendorGene
 /// A key of 8 bytes comes before the data.
 const DATA: usize = VendorGeneralInfo::OFFSET + 8;
 
+/// What it says that it is: the board, or PSID, of at most 16 bytes.
+pub(crate) const BOARD: &str = "HEDDLE_EMULATED";
+
 /// Turns a Get or Set that came in through `at` into its answer.
 pub(crate) fn answer(network: &Network, at: PortRef, now: Time, mad: &mut Mad) -> Reply {
     let status = if mad.base_version() != 1 || mad.class_version() != 1 {
@@ -37,7 +40,9 @@ pub(crate) fn answer(network: &Network, at: PortRef, now: Time, mad: &mut Mad) -
                 info.set_extended_fw_major(major.into());
                 info.set_extended_fw_minor(minor.into());
                 info.set_extended_fw_sub_minor(patch.into());
-                info.set_fw_psid(*b"HEDDLE_EMULATED\0");
+                let mut psid = [0; 16];
+                psid[..BOARD.len()].copy_from_slice(BOARD.as_bytes());
+                info.set_fw_psid(psid);
                 mad.set_attribute(&info);
                 Status::OK
             }
@@ -50,7 +55,7 @@ pub(crate) fn answer(network: &Network, at: PortRef, now: Time, mad: &mut Mad) -
 }
 
 /// Of the firmware: that of this crate.
-fn version() -> [u8; 3] {
+pub(crate) fn version() -> [u8; 3] {
     [env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"), env!("CARGO_PKG_VERSION_PATCH")]
         .map(|number| number.parse().unwrap_or(u8::MAX))
 }

@@ -1,6 +1,7 @@
 //! What the kernel says of a device in `/sys/class/infiniband/DEVICE`, in its own formats (`drivers/infiniband/core/sysfs.c`).
 
 use super::local;
+use crate::vendor;
 use crate::world::World;
 use heddle_fabric::{NodeIndex, NodeKind, PortRef};
 use heddle_mad::wire::{NodeType, PortCounters, PortCountersExtended};
@@ -51,8 +52,8 @@ pub fn read(world: &mut World, node: NodeIndex, name: &str) -> Option<String> {
         "node_desc" => device.description.clone(),
         "hca_type" => format!("MT{}", info.device_id()),
         "hw_rev" => format!("{:x}", info.revision()),
-        "fw_ver" => FIRMWARE.to_owned(),
-        "board_id" => BOARD.to_owned(),
+        "fw_ver" => vendor::version().map(|number| number.to_string()).join("."),
+        "board_id" => vendor::BOARD.to_owned(),
         _ => return None,
     };
     Some(text + "\n")
@@ -66,8 +67,6 @@ const DEFAULT_GID_PREFIX: u64 = 0xfe80 << 48;
 const GIDS: u8 = 8;
 /// As many as anybody looks at; more only make the folder large.
 const P_KEYS_MAX: usize = 128;
-const FIRMWARE: &str = "20.43.1014";
-const BOARD: &str = "HED0000000001";
 
 fn of_port(world: &mut World, at: PortRef, name: &str) -> Option<String> {
     let port = *world.port_info(at)?;
