@@ -114,6 +114,21 @@ fn the_core_has_no_access_to_the_system() {
     }
 }
 
+/// The emulator is a state machine like the core, but for its server.
+#[test]
+fn the_emulator_does_io_in_its_server_only() {
+    let sources = repository().join("tools/emulator/src");
+    let is_pure = |file: &PathBuf| file.starts_with(&sources) && !file.starts_with(sources.join("serve"));
+    let pure: Vec<PathBuf> = files(&["rs"]).into_iter().filter(is_pure).collect();
+    assert!(pure.contains(&sources.join("world.rs")));
+    for file in pure {
+        let text = fs::read_to_string(&file).unwrap();
+        for name in ["std::net", "std::os", "std::fs", "std::thread", "std::process", "nix::", "Instant::now", "SystemTime", "Clock"] {
+            assert!(!text.contains(name), "{} has {name}", file.display());
+        }
+    }
+}
+
 #[test]
 fn clippy_watches_the_core() {
     let packages = packages();

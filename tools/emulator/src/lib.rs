@@ -1,8 +1,12 @@
-//! A fabric that answers subnet management packets (SMPs) in process: for tests, and for people without hardware.
+//! A fabric that stands in for hardware: for tests in process, and for OpenSM and other programs that find it behind sockets.
 //!
-//! A [`World`] is built from any [`heddle_fabric::Fabric`] and has any number of clients. It forwards by the tables that were really
-//! programmed, so that a wrong table is a lost packet. [`Event`]s cut cables, remove nodes and let nodes misbehave; [`parse_script`] reads
-//! them from text. An [`Emulator`] is a world with one client that lives in virtual time, and a [`heddle_mad::transport::Transport`].
+//! A [`World`] is built from any [`heddle_fabric::Fabric`] and has any number of clients. Its devices answer management datagrams (MADs), and
+//! it forwards by the tables that were really programmed, so that a wrong table is a lost packet. [`Event`]s cut cables, remove nodes and let
+//! nodes misbehave; [`parse_script`] reads them from text, and [`control`] does what a line asks for. An [`Emulator`] is a world with one
+//! client that lives in virtual time, and a [`heddle_mad::transport::Transport`].
+//!
+//! [`traffic`] sends data packets through what is programmed. [`kernel`] does for programs what Linux does for those that have an adapter, and
+//! [`serve`] gives all of it to them: the only part that knows sockets and the machine's clock.
 //!
 //! ```
 //! use heddle_emulator::Emulator;
