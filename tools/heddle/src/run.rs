@@ -73,24 +73,15 @@ impl Arguments {
     }
 }
 
-/// Where the preload library is: beside this program, where a package puts it, or where the environment says.
+/// Where the preload library is: beside this program, or where a package puts it.
 fn library() -> anyhow::Result<PathBuf> {
     const FILE: &str = "libheddle_umad.so";
-    const VARIABLE: &str = "HEDDLE_UMAD_LIBRARY";
-    let places = match std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
-        Some(path) => vec![PathBuf::from(path)],
-        None => {
-            let program = std::env::current_exe().context("cannot find out where this program is")?;
-            let folder = program.parent().unwrap_or(Path::new("/"));
-            vec![folder.join(FILE), folder.join("../lib/heddle").join(FILE)]
-        }
-    };
+    let program = std::env::current_exe().context("cannot find out where this program is")?;
+    let folder = program.parent().unwrap_or(Path::new("/"));
+    let places = [folder.join(FILE), folder.join("../lib/heddle").join(FILE)];
     let Some(found) = places.iter().find(|path| path.is_file()) else {
         let tried: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
-        bail!(
-            "the preload library is not at {}; build it (`cargo build --release`), or say where it is in {VARIABLE}",
-            tried.join(" nor at ")
-        );
+        bail!("the preload library is neither at {}; build it: cargo build --release", tried.join(" nor at "));
     };
     let path = found.canonicalize().with_context(|| found.display().to_string())?;
     // The loader takes both for the end of a name.
