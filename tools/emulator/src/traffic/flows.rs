@@ -16,7 +16,7 @@ pub struct Flow {
     pub p_key: u16,
     /// How many packets.
     pub packets: u32,
-    /// Their payload in bytes.
+    /// Their payload in bytes, at most 4096 (IBA 7.7.8).
     pub payload: u16,
     /// When the first one may leave, from the start of the run.
     pub start: Duration,
