@@ -312,9 +312,10 @@ impl Umad {
                     *stalled = Some(outgoing);
                     break;
                 }
+                // Sent; or lost, because there is no descriptor for the file that it needs.
+                Ok(()) | Err(Error::EMSGSIZE | Error::ETOOMANYREFS) => {}
                 // Gone: the poll will say so.
-                Err(_) => return,
-                Ok(()) => {}
+                Err(_) => break,
             }
         }
         if stalled.is_some() != had_stalled {
