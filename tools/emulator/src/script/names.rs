@@ -63,6 +63,15 @@ pub(crate) enum NoNode {
 
 /// The node of a GUID (`0x...`, or as ibnetdiscover has it `H-...` and `S-...`) or NodeDescription. `O(nodes)`.
 pub(crate) fn find(site: &dyn Site, name: &str) -> Result<NodeIndex, NoNode> {
+    find_or(site, name, || NoNode::Unknown(similar_names(site, name)))
+}
+
+/// The same, where it does not matter why there is none: to look for similar names takes long.
+pub(super) fn find_quietly(site: &dyn Site, name: &str) -> Option<NodeIndex> {
+    find_or(site, name, || NoNode::Unknown(Vec::new())).ok()
+}
+
+fn find_or(site: &dyn Site, name: &str, unknown: impl FnOnce() -> NoNode) -> Result<NodeIndex, NoNode> {
     let digits = ["0x", "H-", "S-", "R-"].iter().find_map(|prefix| name.strip_prefix(prefix));
     let guid = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
     if let Some(node) = guid.and_then(|guid| nodes(site).find(|&node| site.guid(node) == Guid(guid))) {
@@ -72,7 +81,7 @@ pub(crate) fn find(site: &dyn Site, name: &str) -> Result<NodeIndex, NoNode> {
     match (named.next(), named.next()) {
         (Some(node), None) => Ok(node),
         (Some(first), Some(second)) => Err(NoNode::Several(site.guid(first), site.guid(second))),
-        (None, _) => Err(NoNode::Unknown(similar_names(site, name))),
+        (None, _) => Err(unknown()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! One statement.
 
-use super::names::{NoNode, Site, cabled_ports, find, nodes, similar_words};
+use super::names::{NoNode, Site, cabled_ports, find, find_quietly, nodes, similar_words};
 use super::vocabulary::{ATTRIBUTES, COUNTERS, QUERIES, STATUSES, TRAPS, VERBS, Verb, list, smp, value};
 use super::{ScriptError, words::Word};
 use crate::events::{CableFault, Event, Fault, Place, Subject};
@@ -25,7 +25,7 @@ pub(super) struct Statement<'a> {
 /// A NodeDescription has no more bytes (IBA 14.2.5.2).
 const DESCRIPTION_MAX: usize = 64;
 /// As often as a statement may be repeated.
-const COUNT_MAX: u64 = 100_000;
+const COUNT_MAX: u64 = 10_000;
 /// As many events as all statements together may stand for: `mute all for 5s` in the largest fabric that there is.
 const EVENTS_MAX: usize = 200_000;
 const REBOOT: Duration = Duration::from_secs(1);
@@ -58,7 +58,7 @@ impl<'a> Statement<'a> {
         let count = match self.words.as_slice().first().filter(|word| word.quoted.is_none()).cloned() {
             Some(word) => match word.text.strip_suffix('x').and_then(|count| count.parse().ok()) {
                 Some(0) => return Err(self.unexpected(&word, "how often, such as 10x")),
-                Some(count) if count > COUNT_MAX => return Err(self.unexpected(&word, "no more than 100000x")),
+                Some(count) if count > COUNT_MAX => return Err(self.unexpected(&word, "no more than 10000x")),
                 Some(count) => {
                     self.skip();
                     count
@@ -426,8 +426,8 @@ impl Statement<'_> {
     }
 
     fn place_of(&self, word: &Word, first: u8) -> Result<Place, ScriptError> {
-        match find(self.site, word.plain()) {
-            Ok(node) if word.quoted.is_none() || word.text.is_empty() => Ok(Place::Node(node)),
+        match find_quietly(self.site, word.plain()) {
+            Some(node) if word.quoted.is_none() || word.text.is_empty() => Ok(Place::Node(node)),
             _ if word.text.contains(':') => self.port_of(word, first).map(Place::Port),
             _ => self.node_of(word).map(Place::Node),
         }

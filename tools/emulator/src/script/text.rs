@@ -1,6 +1,6 @@
 //! Events as statements.
 
-use super::names::{Site, find};
+use super::names::{Site, find_quietly};
 use super::vocabulary::{ATTRIBUTES, COUNTERS, STATUSES, TRAPS, name};
 use crate::events::{CableFault, Event, Fault, Place, Subject};
 use heddle_fabric::{NodeIndex, PortRef};
@@ -87,7 +87,7 @@ fn node_name(site: &dyn Site, node: NodeIndex) -> String {
         return format!("node-{}", node.0); // there is none
     }
     let description = site.description(node);
-    let is_clear = !description.contains(['"', '\n', '\r']) && find(site, description).is_ok_and(|found| found == node);
+    let is_clear = !description.contains(['"', '\n', '\r']) && find_quietly(site, description) == Some(node);
     if is_clear { quoted(description) } else { site.guid(node).to_string() }
 }
 

@@ -39,7 +39,7 @@ fn statements_happen_now_or_later() {
 #[test]
 fn only_so_much_can_be_planned() {
     let mut emulator = emulator();
-    let many = || "1s 100000x heal S; 1s 60000x heal S".to_owned();
+    let many = || ["1s 10000x heal S"; 16].join("; ");
     for _ in 0..3 {
         ask(&mut emulator, &many());
     }
