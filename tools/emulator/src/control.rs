@@ -29,6 +29,9 @@ const WRONG_MAX: usize = 100;
 /// As many events may be yet to happen.
 const PLANNED_MAX: usize = 500_000;
 
+/// As many of the events that a statement stands for are told: each takes a look at all names.
+const TOLD_MAX: usize = 1_000;
+
 /// Does what a line asks for. The answer is one line, without its end.
 pub fn control(world: &mut World, line: &str) -> String {
     let answer = match serde_json::from_str(line) {
@@ -53,11 +56,18 @@ fn run(world: &mut World, text: &str) -> Result<Value, ScriptError> {
                     format!("{planned} events would be yet to happen, {PLANNED_MAX} at most; `plan` tells those that are already");
                 return Err(ScriptError::new(1, 1, message));
             }
-            let told = events.iter().map(|(after, event)| json!({ "in": after.as_secs_f64(), "event": event.statement(world) })).collect();
+            let mut told: Vec<Value> = events
+                .iter()
+                .take(TOLD_MAX)
+                .map(|(after, event)| json!({ "in": after.as_secs_f64(), "event": event.statement(world) }))
+                .collect();
+            if let Some((after, _)) = events.get(TOLD_MAX) {
+                told.push(json!({ "in": after.as_secs_f64(), "event": format!("# and {} more", events.len() - TOLD_MAX) }));
+            }
             for (after, event) in events {
                 if after.is_zero() { world.apply(event) } else { world.schedule(world.now + after, event) }
             }
-            told
+            told.into()
         }
         Command::Status => status(world),
         Command::Nodes => nodes(world).map(|node| node_line(world, node)).collect(),

@@ -50,6 +50,8 @@ fn only_so_much_can_be_planned() {
     );
     ask(&mut emulator, "cut S:5");
     assert_eq!(ask(&mut emulator, "status")["planned"], 480_000);
+    let told = ask(&mut emulator, "1s 1500x heal S");
+    assert_eq!((told.as_array().unwrap().len(), &told[1000]), (1001, &json!({ "in": 1.0, "event": "# and 500 more" })));
 }
 
 #[test]
