@@ -388,7 +388,7 @@ fn traffic_by_command() {
         ("traffic shift 1 packets many", "how many packets"),
         ("traffic shift 1 sl 1:2", "SLID:DLID:SL"),
         ("traffic shift 1 fast", "payload BYTES"),
-        ("traffic all-to-all packets 4000000000", "528000000000 packets are more than 5000000"),
+        ("traffic all-to-all packets 4000000000", "132 flows of 4000000000 packets are more than 1000000 packets"),
     ] {
         let answer = ask(&mut site, command);
         assert!(answer["error"].as_str().unwrap().contains(error), "{command}: {answer}");
