@@ -5,7 +5,7 @@
 //! already: then it would close a circle (D. J. Pearce and P. H. J. Kelly, "A dynamic topological sort algorithm for directed acyclic
 //! graphs", ACM JEA 11, 2007).
 
-use heddle_fabric::{EndPort, Fabric, Lid, NO_PORT, SwitchIndex, Tables};
+use heddle_fabric::{EndPort, Fabric, Lid, NO_PORT, NodeIndex, SwitchIndex, Tables};
 
 /// The service level of no route.
 pub(crate) const NO_LEVEL: u8 = u8::MAX;
@@ -53,6 +53,14 @@ pub(crate) fn assign(fabric: &Fabric, tables: &Tables) -> (Vec<u8>, usize) {
         }
     }
     (levels, layers.len().max(1))
+}
+
+/// The switches with a route in a layer beyond the first `allowed`.
+pub(crate) fn begin_beyond(fabric: &Fabric, levels: &[u8], allowed: u8) -> Vec<NodeIndex> {
+    let row_len = levels.len() / fabric.switch_count().max(1);
+    let beyond = |row: &[u8]| row.iter().any(|&level| level != NO_LEVEL && level >= allowed);
+    let rows = levels.chunks(row_len.max(1)).zip(fabric.switches());
+    rows.filter(|(row, _)| beyond(row)).map(|(_, &node)| node).collect()
 }
 
 const NOWHERE: u32 = u32::MAX;

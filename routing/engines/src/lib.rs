@@ -4,8 +4,9 @@
 //! clock; it works on all cores, and the tables are the same bytes at any number of threads. The names and numbers of nodes decide
 //! nothing but ties, so that a fabric listed in another order gets the same routes.
 //!
-//! All engines work per destination *switch*: the hosts of one switch share its set of shortest ways, and only the last step, the
-//! choice among equal ports, is made for each LID. Ways are found for 64 destination switches at once, one bit each.
+//! Most engines work per destination *switch*: the hosts of one switch share its set of ways, and only the last step, the choice among
+//! equal ports, is made for each LID; `min-hop` and `up-down` find ways for 64 destination switches at once, one bit each. `sssp` chooses
+//! for each LID by what the others use already.
 //!
 //! ```
 //! use heddle_engines::{Engine, Options, route};
@@ -95,7 +96,7 @@ pub struct Description {
     /// What its routes are sure to be.
     pub guarantees: &'static str,
     /// The virtual lanes that it uses.
-    pub virtual_lanes: u8,
+    pub virtual_lanes: &'static str,
     /// What the computation takes.
     pub cost: &'static str,
 }
@@ -136,38 +137,38 @@ impl Engine {
             Self::MinHop => Description {
                 needs: "a connected fabric of any shape",
                 guarantees: "every route is as short as possible; deadlock is possible on shapes with rings, so verify the tables",
-                virtual_lanes: 1,
+                virtual_lanes: "1",
                 cost: "O(cables x switches x diameter / 64 + switches x LIDs)",
             },
             Self::UpDown => Description {
                 needs: "a connected fabric of any shape; finds the roots itself",
                 guarantees: "no deadlock, switch-to-switch traffic included; shortest routes between the hosts of a tree, \
                              longer ones and crowded cables near the top elsewhere",
-                virtual_lanes: 1,
+                virtual_lanes: "1",
                 cost: "O(cables x switches x diameter / 64 + switches x LIDs)",
             },
             Self::Sssp => Description {
                 needs: "a connected fabric of any shape",
                 guarantees: "shortest routes, evenly spread; deadlock is possible on shapes with rings",
-                virtual_lanes: 1,
+                virtual_lanes: "1",
                 cost: "O(cables x LIDs)",
             },
             Self::Dfsssp => Description {
                 needs: "a connected fabric of any shape; switches with as many VLs as it finds to be needed",
                 guarantees: "shortest routes, evenly spread; no deadlock",
-                virtual_lanes: 8,
+                virtual_lanes: "as many as it finds to be needed, up to --max-vls",
                 cost: "O(cables x LIDs + routes)",
             },
             Self::Dor => Description {
                 needs: "a mesh, torus or hypercube, with losses too",
                 guarantees: "shortest routes in the order of the dimensions; no deadlock on meshes and hypercubes",
-                virtual_lanes: 1,
+                virtual_lanes: "1",
                 cost: "O(cables x switches + switches x LIDs)",
             },
             Self::Torus => Description {
                 needs: "a torus, mesh or hypercube, with up to four dimensions that are rings of four switches or more, with losses too",
                 guarantees: "shortest routes in the order of the dimensions; no deadlock",
-                virtual_lanes: 2,
+                virtual_lanes: "2 where a ring has four switches or more, else 1",
                 cost: "O(cables x switches + switches x LIDs)",
             },
         }
@@ -217,7 +218,7 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
         Engine::Torus => {
             dor::fill(engine, &mut tables, fabric, &graph)?;
             if tables.lanes().is_some() && options.max_vls < 2 {
-                return Err(refusal::two_lanes_needed(engine));
+                return Err(refusal::too_many_lanes(engine, 2, options.max_vls, Vec::new()));
             }
         }
         Engine::Sssp => sssp::fill(&mut tables, fabric, &graph, &order),
@@ -225,7 +226,8 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
             sssp::fill(&mut tables, fabric, &graph, &order);
             let (levels, count) = layers::assign(fabric, &tables);
             if count > usize::from(options.max_vls.min(heddle_fabric::DROP_VL)) {
-                return Err(refusal::too_many_lanes(engine, fabric, &levels, count, options.max_vls));
+                let culprits = layers::begin_beyond(fabric, &levels, options.max_vls);
+                return Err(refusal::too_many_lanes(engine, count, options.max_vls, culprits));
             }
             if count > 1 {
                 tables.set_lanes(Some(Lanes::uniform(Levels::ByPair(levels), Lanes::IDENTITY)));

@@ -53,24 +53,14 @@ fn name(fabric: &Fabric, node: NodeIndex) -> String {
     format!("\"{}\" ({})", node.description, node.guid)
 }
 
-/// The refusal of routes that need more virtual lanes than there may be.
-pub(crate) fn too_many_lanes(engine: Engine, fabric: &Fabric, levels: &[u8], needed: usize, allowed: u8) -> Refusal {
-    let row_len = levels.len() / fabric.switch_count().max(1);
-    let beyond = |row: &[u8]| row.iter().any(|&level| level != crate::layers::NO_LEVEL && level >= allowed);
-    let rows = levels.chunks(row_len.max(1)).zip(fabric.switches());
-    let culprits = rows.filter(|(row, _)| beyond(row)).map(|(_, &node)| node).collect();
-    let reason = format!(
-        "free of deadlock its routes need {needed} virtual lanes, but {allowed} are allowed; the routes that find no room begin at these switches"
-    );
+/// The refusal of routes that need more virtual lanes than there may be. `culprits` are the switches where those begin that find no room.
+pub(crate) fn too_many_lanes(engine: Engine, needed: usize, allowed: u8, culprits: Vec<NodeIndex>) -> Refusal {
+    let mut reason = format!("free of deadlock its routes need {needed} virtual lanes, but {allowed} are allowed");
+    if !culprits.is_empty() {
+        reason += "; the routes that find no room begin at these switches";
+    }
     let remedy = format!("Allow {needed} (--max-vls {needed}) if the switches have them, or use up-down, which needs one.");
     Refusal { engine, reason, culprits, remedy }
-}
-
-/// The refusal of a torus on one virtual lane.
-pub(crate) fn two_lanes_needed(engine: Engine) -> Refusal {
-    let reason = "free of deadlock its routes need 2 virtual lanes, but 1 is allowed".to_owned();
-    let remedy = "Allow 2 (--max-vls 2) if the switches have them, or use up-down, which needs one.".to_owned();
-    Refusal { engine, reason, culprits: Vec::new(), remedy }
 }
 
 /// The refusal of a fabric that is in more than one part.
