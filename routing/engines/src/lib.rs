@@ -166,9 +166,9 @@ impl Engine {
                 cost: "O(cables x switches + switches x LIDs)",
             },
             Self::Torus => Description {
-                needs: "a torus, mesh or hypercube, with up to four dimensions that are rings of four switches or more, with losses too",
-                guarantees: "shortest routes in the order of the dimensions; no deadlock",
-                virtual_lanes: "2 where a ring has four switches or more, else 1",
+                needs: "a torus, mesh or hypercube, with up to four dimensions that are rings of five switches or more, with losses too",
+                guarantees: "shortest routes in the order of the dimensions; no deadlock, but round a lost switch the proof can fail",
+                virtual_lanes: "2 where a ring has five switches or more, else 1",
                 cost: "O(cables x switches + switches x LIDs)",
             },
         }
