@@ -344,7 +344,7 @@ impl SubnetManager {
 
     fn route(&mut self, snapshot: &Snapshot) -> Option<Arc<Proven>> {
         for &engine in &self.config.engines {
-            let why = match heddle_engines::route(engine, &snapshot.fabric, &ONE_LANE) {
+            let why = match heddle_engines::route(engine, &snapshot.fabric, &one_lane()) {
                 Ok(tables) => match heddle_verify::prove(Arc::clone(&snapshot.fabric), tables) {
                     Ok(proven) => return Some(Arc::new(proven)),
                     Err(report) => format!("its tables are not proven\n{}", report.verdicts()),
@@ -422,4 +422,6 @@ fn found(survey: &Survey, snapshot: &Snapshot) -> Found {
 }
 
 /// SL2VL tables are not programmed, and nobody tells hosts the SLs of their routes: engines that need more than one VL refuse.
-const ONE_LANE: heddle_engines::Options = heddle_engines::Options { max_vls: 1 };
+fn one_lane() -> heddle_engines::Options {
+    heddle_engines::Options { max_vls: 1, ..Default::default() }
+}

@@ -86,7 +86,7 @@ fn few_lanes_are_enough() {
 #[test]
 fn a_refusal_names_the_lanes_that_are_needed() {
     let fabric = generated("ring:6,hosts=2");
-    let refusal = route(Engine::Dfsssp, &fabric, &Options { max_vls: 1 }).unwrap_err();
+    let refusal = route(Engine::Dfsssp, &fabric, &Options { max_vls: 1, ..Options::default() }).unwrap_err();
     let text = refusal.display(&fabric).to_string();
     assert!(text.contains("need 2 virtual lanes, but 1 are allowed") && text.contains("switch-"), "{text}");
 }
@@ -167,7 +167,7 @@ fn what_is_no_grid_is_refused_with_names() {
         }
     }
     let fabric = generated("ring:6,hosts=1");
-    let refusal = route(Engine::Torus, &fabric, &Options { max_vls: 1 }).unwrap_err();
+    let refusal = route(Engine::Torus, &fabric, &Options { max_vls: 1, ..Options::default() }).unwrap_err();
     assert!(refusal.display(&fabric).to_string().contains("need 2 virtual lanes"));
 }
 
@@ -244,7 +244,7 @@ proptest! {
             judge(&fabric, &tables);
         }
         for engine in [Engine::Sssp, Engine::Dfsssp] {
-            let tables = route(engine, &fabric, &Options { max_vls: 15 }).unwrap();
+            let tables = route(engine, &fabric, &Options { max_vls: 15, ..Options::default() }).unwrap();
             let verdict = judge(&fabric, &tables);
             for (switch, hops) in verdict.hops.iter().enumerate() {
                 let shortest = shortest(&fabric, SwitchIndex(switch as u32));

@@ -58,7 +58,7 @@ impl Arguments {
         let fabric = Arc::new(fabric);
         let parse = begin.elapsed();
 
-        let chain = chain::run(&self.engine, &Options { max_vls: self.max_vls }, &fabric, &mut progress);
+        let chain = chain::run(&self.engine, &Options { max_vls: self.max_vls, ..Options::default() }, &fabric, &mut progress);
         let measured = chain.proven.as_ref().map(|proven| {
             progress.step("measuring the routes");
             Measured { quality: quality(&fabric, proven.tables()), patterns: patterns(&fabric, proven.tables(), Effort::default()) }
