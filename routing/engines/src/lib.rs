@@ -34,6 +34,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod acyclic;
 mod digits;
 mod dor;
 mod engine;
