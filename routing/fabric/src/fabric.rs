@@ -156,16 +156,11 @@ impl Fabric {
         let mut end_ports = Vec::new();
         for (index, node) in self.nodes.iter().enumerate() {
             let node_index = NodeIndex(index as u32);
-            let own = self.switch_index(node_index);
-            let candidates = if own.is_some() { 0..=0 } else { 1..=node.num_ports };
+            let candidates = if node.kind == NodeKind::Switch { 0..=0 } else { 1..=node.num_ports };
             for number in candidates {
                 let at = PortRef::new(node_index, number);
                 let Some(port) = self.port(at) else { continue };
-                let attached = match own {
-                    Some(switch) => Some((switch, 0)),
-                    None => port.peer.and_then(|peer| Some((self.switch_index(peer.node)?, peer.port))),
-                };
-                if let (Some(lid), Some((switch, switch_port))) = (port.lid, attached) {
+                if let (Some(lid), Some((switch, switch_port))) = (port.lid, self.attachment(at)) {
                     end_ports.push(EndPort { at, lid, lmc: port.lmc, switch, switch_port });
                 }
             }
@@ -207,6 +202,18 @@ impl Fabric {
     /// All ports of a node, port 0 included.
     pub fn node_ports(&self, node: NodeIndex) -> &[Port] {
         &self.ports[self.port_base[node.index()] as usize..self.port_base[node.index() + 1] as usize]
+    }
+
+    /// The switch that hands packets to a host's port or a switch's port 0, and its port that leads there; `None` for a port that no
+    /// switch carries, and for a switch's other ports.
+    pub fn attachment(&self, at: PortRef) -> Option<(SwitchIndex, u8)> {
+        match self.switch_index(at.node) {
+            Some(switch) => (at.port == 0).then_some((switch, 0)),
+            None => {
+                let peer = self.port(at)?.peer?;
+                Some((self.switch_index(peer.node)?, peer.port))
+            }
+        }
     }
 
     /// All switches, by [`SwitchIndex`].

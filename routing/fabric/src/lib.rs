@@ -27,6 +27,7 @@ mod ids;
 mod lanes;
 mod lids;
 mod link;
+mod multicast;
 mod tables;
 
 pub use builder::{BuildError, FabricBuilder, NodeSpec, PortSpec};
@@ -37,4 +38,5 @@ pub use ids::{Guid, Lid, NodeIndex, NodeKind, PortRef, SwitchIndex};
 pub use lanes::{DROP_VL, Lanes, Levels};
 pub use lids::{LidReport, LidsExhausted};
 pub use link::{Link, LinkSpeed, LinkWidth};
+pub use multicast::{Group, Mlid, MulticastTables};
 pub use tables::{NO_PORT, Tables};
