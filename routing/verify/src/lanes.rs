@@ -97,6 +97,7 @@ impl Tree {
         }
         let levels = lanes.levels_of(tables.row_len(), SwitchIndex(switch), column.lid);
         let port = block.port(switch, column);
+        let apart = net.apart(switch, column);
         let mut lost = levels == 0 && !hosts.is_empty() && !(hosts.len() == 1 && column.owner == (switch, hosts[0]));
         let own = column.counts_from_everywhere.then_some(0);
         for from in own.into_iter().chain(hosts.iter().copied()).filter(|&from| column.owner != (switch, from)) {
@@ -109,7 +110,7 @@ impl Tree {
                 }
             }
         }
-        self.dropped += u64::from(lost);
+        self.dropped += u64::from(lost && !apart);
     }
 
     /// Hands a switch's packets on to the next. Whether that was something new to it.
@@ -123,7 +124,7 @@ impl Tree {
         let usage = self.usage[switch as usize];
         for (sl, (&vls, &to)) in usage.iter().zip(row).enumerate().filter(|(_, (vls, _))| **vls != 0) {
             if to >= DROP_VL {
-                self.dropped += 1;
+                self.dropped += u64::from(!net.apart(switch, column));
                 continue;
             }
             self.usage[next as usize][sl] |= 1 << to;

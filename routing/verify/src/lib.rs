@@ -2,8 +2,8 @@
 //!
 //! [`verify`] says of [`Tables`] for a [`Fabric`] whether
 //!
-//! - every LID of every end port is reached from every switch, and so from every host, and the packet leaves the last switch by exactly
-//!   the port of the LID's owner;
+//! - every LID of every end port is reached from every switch, and so from every host, of the same part of the fabric, and the packet leaves
+//!   the last switch by exactly the port of the LID's owner;
 //! - no packet goes in circles;
 //! - packets that wait for each other's buffers can never wait in a circle: the tables are free of deadlock.
 //!
@@ -12,6 +12,10 @@
 //! IEEE Trans. Computers C-36, 1987). If there is none, the verifier hands out a [`Certificate`]: a rank for each channel that goes up
 //! along every dependency, which [`check_certificate`] checks with a loop of a few lines and no graph. Otherwise it hands out a
 //! [`Witness`]: a cycle, and a destination for each step of it.
+//!
+//! **Parts.** Between some switches there may be no way over cables. That is no fault of the tables: [`Parts`] tells how many pairs are apart.
+//! Packets to a LID in another part must be dropped: by an entry that says so, or at a port without a cable. What goes in circles or to another
+//! node instead is a fault, and their dependencies count like all others.
 //!
 //! **Virtual lanes.** Credits belong to a (channel, VL) pair. Whatever SL a packet has and whatever VL each hop maps it to, a dependency
 //! between two such pairs is one between their channels. So tables whose channels alone are free of cycles are free of deadlock for every
@@ -58,11 +62,11 @@
 #![forbid(unsafe_code)]
 
 mod certificate;
-mod cut_off;
 mod cycle;
 mod dependencies;
 mod lanes;
 mod net;
+mod parts;
 mod patterns;
 mod proven;
 mod quality;
@@ -72,6 +76,7 @@ mod traffic;
 mod witness;
 
 pub use certificate::{Certificate, Violation, check_certificate};
+pub use parts::{Part, Parts};
 pub use patterns::{Effort, Patterns, patterns};
 pub use proven::{Proven, prove};
 pub use quality::{Quality, quality};
@@ -87,6 +92,7 @@ use heddle_fabric::{Fabric, Tables};
 #[must_use]
 pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
     let net = net::Net::new(fabric);
+    let parts = Parts::of(fabric);
     let found = dependencies::collect(&net, tables);
     let mut deadlock = match cycle::ranks(&net, &found.counted) {
         None => Deadlock::Cyclic(witness::find(&net, tables, &found.counted)),
@@ -96,6 +102,9 @@ pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
             None => Certificate { vls: 1, ranks, covers_switch_to_switch: false },
         }),
     };
+    // A route that ends does so at its owner, unless an entry led elsewhere; and one that never ends is a cycle of dependencies. (VLs may
+    // know no SL for the packets on it, so this must be asked before them.)
+    let sound = found.sound && parts.len() <= 1 && matches!(deadlock, Deadlock::Free(_));
     let mut dropped = 0;
     if let Some(lanes) = tables.lanes() {
         let found = lanes::collect(&net, tables, lanes);
@@ -108,19 +117,16 @@ pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
             };
         }
     }
-    // A route that ends does so at its owner, unless an entry led elsewhere; and one that never ends is a cycle of dependencies.
-    let sound = found.sound && matches!(deadlock, Deadlock::Free(_));
     let reach = if sound { reach::Reach::default() } else { reach::follow_all(&net, tables) };
-    let cut_off = cut_off::find(fabric);
     Report {
         engine: tables.engine().to_owned(),
         switches: fabric.switch_count(),
         end_ports: fabric.end_ports().len(),
         lids: net.columns().map(|columns| columns.len()).sum(),
         unreachable: reach.kept.into_iter().map(|(switch, lid)| reach::explain(&net, tables, switch, lid)).collect(),
-        cut_off: cut_off.ports.into_iter().map(|at| Place::of_port(fabric, at)).collect(),
-        unreachable_from_hosts: reach.from_hosts + cut_off.from_hosts,
-        unreachable_from_switches: reach.from_switches + cut_off.from_switches,
+        parts,
+        unreachable_from_hosts: reach.from_hosts,
+        unreachable_from_switches: reach.from_switches,
         looping: reach.looping,
         unowned_entries: found.unowned_entries,
         dropped_by_sl: dropped,

@@ -1,7 +1,7 @@
 //! The fabric, laid out for loops over blocks of 64 LIDs.
 
-use crate::traffic;
-use heddle_fabric::{Fabric, Lid, NO_PORT, SwitchIndex, Tables};
+use crate::{parts, traffic};
+use heddle_fabric::{Fabric, Lid, NO_PORT, PortRef, SwitchIndex, Tables};
 
 /// No switch at the end of a channel.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -42,6 +42,8 @@ pub(crate) struct Net<'a> {
     pub(crate) set_words: usize,
     /// By block.
     columns: Vec<Vec<Column>>,
+    /// By switch: its part of the fabric.
+    part_of: Vec<u32>,
 }
 
 impl<'a> Net<'a> {
@@ -75,7 +77,7 @@ impl<'a> Net<'a> {
         for end in fabric.end_ports().iter().filter(|end| end.is_host()) {
             host_ports[end.switch.index()].push(end.switch_port);
         }
-        Self { fabric, host_switches, host_ports, hops, base, set_words: set as usize, columns }
+        Self { fabric, host_switches, host_ports, hops, base, set_words: set as usize, columns, part_of: parts::of_switches(fabric) }
     }
 
     /// The LIDs that somebody has, by block.
@@ -107,6 +109,17 @@ impl<'a> Net<'a> {
 
     pub(crate) fn hop(&self, channel: usize) -> Hop {
         self.hops[channel]
+    }
+
+    /// Whether there is no way from a switch to the owner of a LID, since no cables join their parts of the fabric.
+    pub(crate) fn apart(&self, switch: u32, column: &Column) -> bool {
+        self.part_of[switch as usize] != self.part_of[column.owner.0 as usize]
+    }
+
+    /// Whether nothing is at the end of a switch's port, or the switch has no such port, so that packets which leave by it are gone.
+    pub(crate) fn is_dead_end(&self, switch: u32, port: u8) -> bool {
+        let cable = self.fabric.port(PortRef::new(self.fabric.switches()[switch as usize], port));
+        port != 0 && cable.is_none_or(|port| port.peer.is_none())
     }
 
     /// The ports of a switch that lead to hosts with LIDs.

@@ -15,8 +15,10 @@ pub(crate) enum Fate {
     /// On the route that is being followed.
     Underway,
     Delivered,
-    /// Dropped, or sent to another node or to nowhere.
-    Lost,
+    /// Dropped, or sent to nowhere.
+    Dropped,
+    /// Sent to another node.
+    Astray,
     Loops,
 }
 
@@ -42,7 +44,8 @@ fn fates(net: &Net<'_>, block: &Block, column: &Column, fates: &mut Fates) {
             match net.next(at, port) {
                 Some(next) => at = next,
                 None if column.owner == (at, port) => break Fate::Delivered,
-                None => break Fate::Lost,
+                None if net.is_dead_end(at, port) => break Fate::Dropped,
+                None => break Fate::Astray,
             }
         };
         route.drain(..).for_each(|switch| fates[switch as usize] = fate);
@@ -75,7 +78,9 @@ pub(crate) fn follow_all(net: &Net<'_>, tables: &Tables) -> Reach {
         block.load(net, tables, number);
         for column in net.columns_of(number) {
             fates(net, block, column, fate);
-            for (switch, fate) in (0..).zip(fate.iter()).filter(|&(_, &fate)| fate != Fate::Delivered) {
+            // Where there is no way, it is right to drop.
+            let right = |switch, fate| fate == Fate::Delivered || fate == Fate::Dropped && net.apart(switch, column);
+            for (switch, fate) in (0..).zip(fate.iter()).filter(|&(switch, &fate)| !right(switch, fate)) {
                 let oneself = u64::from(column.counts_from_everywhere && column.owner.0 == switch);
                 reach.from_switches += 1;
                 reach.from_hosts += hosts[switch as usize] - oneself;

@@ -1,4 +1,4 @@
-use crate::{Certificate, Witness};
+use crate::{Certificate, Parts, Witness};
 use heddle_fabric::{Fabric, Guid, Lid, NO_PORT, PortRef, SwitchIndex};
 use serde::Serialize;
 use std::fmt;
@@ -14,15 +14,16 @@ pub struct Report {
     pub end_ports: usize,
     /// Their LIDs.
     pub lids: usize,
+    /// The parts of the fabric. Pairs in different parts are no fault.
+    pub parts: Parts,
     /// The first 20 pairs of a switch and an end port's LID that do not reach each other, by LID, then switch.
     pub unreachable: Vec<Unreachable>,
-    /// Ports of hosts that are cabled to other hosts beside the fabric, so that no switch carries packets to them.
-    pub cut_off: Vec<Place>,
-    /// How many pairs of a host's port and another port's LID do not reach each other.
+    /// How many pairs of a host's port and another port's LID do not reach each other, though they are in the same part; or are not, and the
+    /// packets are not dropped.
     pub unreachable_from_hosts: u64,
-    /// How many pairs of a switch and a LID do not.
+    /// How many such pairs of a switch and a LID there are.
     pub unreachable_from_switches: u64,
-    /// How many of the pairs of a switch and a LID do not because the packets go in circles.
+    /// How many of the pairs of a switch and a LID are such because the packets go in circles.
     pub looping: u64,
     /// Entries that send packets to LIDs that nobody has. A warning: nobody sends such packets, and nothing else is checked of them.
     pub unowned_entries: u64,
@@ -42,9 +43,9 @@ impl Report {
         }
     }
 
-    /// Whether all packets arrive.
+    /// Whether all packets arrive that are for the same part of the fabric.
     pub const fn connected(&self) -> bool {
-        self.unreachable_from_switches == 0 && self.cut_off.is_empty() && self.dropped_by_sl == 0
+        self.unreachable_from_switches == 0 && self.dropped_by_sl == 0
     }
 
     /// Whether no packets go in circles.
@@ -164,9 +165,6 @@ impl fmt::Display for Report {
     }
 }
 
-/// How many ports that are cut off the text names.
-const NAMED: usize = 20;
-
 struct Verdicts<'a>(&'a Report);
 
 impl fmt::Display for Verdicts<'_> {
@@ -182,16 +180,17 @@ impl Report {
     }
 
     fn write_verdicts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.unreachable_from_switches == 0 && self.cut_off.is_empty() {
-            writeln!(f, "every LID is reached from every switch and host, without loops")?;
+        if self.parts.len() > 1 {
+            writeln!(f, "{}", self.parts)?;
+        }
+        if self.unreachable_from_switches == 0 {
+            let of = if self.parts.len() > 1 { " of its part" } else { "" };
+            writeln!(f, "every LID is reached from every switch and host{of}, without loops")?;
         } else {
             let [hosts, switches] = [self.unreachable_from_hosts, self.unreachable_from_switches];
             writeln!(f, "not reached: {hosts} pairs of host and LID, {switches} pairs of switch and LID ({} by loops)", self.looping)?;
             self.unreachable.iter().try_for_each(|pair| writeln!(f, "  {pair}"))?;
-            for port in self.cut_off.iter().take(NAMED) {
-                writeln!(f, "  {port} is cabled to another host, not to a switch, and hosts forward nothing")?;
-            }
-            if self.unreachable_from_switches > (self.unreachable.len() + self.cut_off.len().min(NAMED)) as u64 {
+            if self.unreachable_from_switches > self.unreachable.len() as u64 {
                 writeln!(f, "  and so on")?;
             }
         }

@@ -73,6 +73,10 @@ pub(crate) struct Verified {
     deadlock_free: bool,
     vls: u8,
     unreachable_pairs: u64,
+    /// Parts of the fabric without a cable between them.
+    parts: usize,
+    /// Pairs of a switch and a LID in different parts.
+    pairs_apart: u64,
 }
 
 impl From<&Report> for Verified {
@@ -83,6 +87,8 @@ impl From<&Report> for Verified {
             deadlock_free: report.deadlock_free(),
             vls: report.vls(),
             unreachable_pairs: report.unreachable_from_switches,
+            parts: report.parts.len(),
+            pairs_apart: report.parts.apart_from_switches(),
         }
     }
 }

@@ -140,9 +140,10 @@ pub(crate) fn proof(proven: &Proven) -> String {
         1 => "one VL".to_owned(),
         vls => format!("{vls} VLs"),
     };
+    let part = if proven.report().parts.len() > 1 { " of its part" } else { "" };
     let traffic = if certificate.covers_switch_to_switch { "" } else { " (all traffic that has a host at one end)" };
     format!(
-        "every LID is reached from every switch and host, no loop; {channels} channels ranked: no cycle, so no deadlock on {lanes}{traffic}"
+        "every LID is reached from every switch and host{part}, no loop; {channels} channels ranked: no cycle, so no deadlock on {lanes}{traffic}"
     )
 }
 

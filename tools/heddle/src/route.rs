@@ -103,6 +103,10 @@ impl Arguments {
         }
         let (Some(proven), Some(Measured { quality, patterns })) = (&chain.proven, measured) else { return Ok(()) };
         out.line(format_args!("routed by {} in {:.1?}, proven in {:.1?}", proven.tables().engine(), chain.routing, chain.proving))?;
+        let parts = &proven.report().parts;
+        if parts.len() > 1 {
+            out.line(parts)?;
+        }
         out.line(format_args!("proof: {}", fabric::proof(proven)))?;
         out.line(format_args!(
             "quality: hops at most {}, in the mean {:.2}; routes on the busiest link {}, in the mean {:.1}",

@@ -194,15 +194,38 @@ fn unproven_tables_are_never_written() {
     assert_eq!(entries(&out).len(), 4);
 }
 
+/// Two switches with a host each, and no cable between them.
+const HALVES: &[u8] =
+    b"switchguid=0x10(10)\nSwitch 2 \"S-10\" # \"left\" base port 0 lid 1 lmc 0\n[1] \"H-11\"[1](12) # \"a\" lid 2 4xHDR\n\n\
+    switchguid=0x20(20)\nSwitch 2 \"S-20\" # \"right\" base port 0 lid 3 lmc 0\n[1] \"H-21\"[1](22) # \"b\" lid 4 4xHDR\n\n\
+    caguid=0x11\nCa 1 \"H-11\" # \"a\"\n[1](12) \"S-10\"[1] # lid 2 lmc 0 \"left\" lid 1 4xHDR\n\n\
+    caguid=0x21\nCa 1 \"H-21\" # \"b\"\n[1](22) \"S-20\"[1] # lid 4 lmc 0 \"right\" lid 3 4xHDR\n";
+
 #[test]
 fn two_halves_are_refused_by_name() {
-    let halves = b"switchguid=0x10(10)\nSwitch 2 \"S-10\" # \"left\" base port 0 lid 1 lmc 0\n[1] \"H-11\"[1](12) # \"a\" lid 2 4xHDR\n\n\
-        switchguid=0x20(20)\nSwitch 2 \"S-20\" # \"right\" base port 0 lid 3 lmc 0\n[1] \"H-21\"[1](22) # \"b\" lid 4 4xHDR\n\n\
-        caguid=0x11\nCa 1 \"H-11\" # \"a\"\n[1](12) \"S-10\"[1] # lid 2 lmc 0 \"left\" lid 1 4xHDR\n\n\
-        caguid=0x21\nCa 1 \"H-21\" # \"b\"\n[1](22) \"S-20\"[1] # lid 4 lmc 0 \"right\" lid 3 4xHDR\n";
-    let output = with_input(&["route", "-", "--engine", "up-down"], halves);
+    let output = with_input(&["route", "-", "--engine", "up-down"], HALVES);
     assert_status(&output, 1);
     assert!(stdout(&output).contains("\"left\"") && stdout(&output).contains("\"right\""), "{}", stdout(&output));
+}
+
+#[test]
+fn two_halves_are_verified_each_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let lfts = folder.path().join("lfts");
+    let verify = |left: &str, right: &str| {
+        let table = |lid, guid, name, entries| format!("Unicast lids [0x0-0x4] of switch Lid {lid} guid {guid} ({name}):\n{entries}\n");
+        let text = table(1, "0x0000000000000010", "left", left) + &table(3, "0x0000000000000020", "right", right);
+        fs::write(&lfts, text).unwrap();
+        with_input(&["verify", "-", "--lfts", lfts.to_str().unwrap(), "--json"], HALVES)
+    };
+    let right = "0x0003 000 : (b)\n0x0004 001 : (b)";
+    let output = verify("0x0001 000 : (a)\n0x0002 001 : (a)", right);
+    assert_status(&output, 0);
+    let verified = serde_json::from_slice::<Value>(&output.stdout).unwrap()["verified"].clone();
+    assert_eq!((&verified["connected"], &verified["unreachable_pairs"]), (&Value::from(true), &Value::from(0)));
+    // Each switch misses the LIDs of the other and its host.
+    assert_eq!((&verified["parts"], &verified["pairs_apart"]), (&Value::from(2), &Value::from(4)));
+    assert_status(&verify("0x0001 000 : (a)", right), 1);
 }
 
 #[test]

@@ -153,46 +153,6 @@ fn cable_from_a_switch_to_itself_leads_nowhere() {
 }
 
 #[test]
-fn two_halves_do_not_reach_each_other() {
-    let mut builder = heddle_fabric::generate("mesh:2").unwrap();
-    builder.disconnect(PortRef::new(NodeIndex(0), 2));
-    let fabric = built(builder);
-    let report = verify(&fabric, &nearest(&fabric, |_| true));
-    // Each switch misses the other and its host; each host the same.
-    assert_eq!((report.unreachable_from_switches, report.unreachable_from_hosts), (4, 4));
-    assert!(report.loop_free() && report.deadlock_free());
-}
-
-#[test]
-fn hosts_cabled_to_each_other_are_cut_off() {
-    let pair = |builder: &mut FabricBuilder, guid: u64| {
-        let mut host = |guid| {
-            let spec = NodeSpec::new(NodeKind::Ca, Guid(guid), 1, format!("alone-{guid}"));
-            PortRef::new(builder.add_node(spec).unwrap(), 1)
-        };
-        let (a, b) = (host(guid), host(guid + 1));
-        builder.connect(a, b, Link::default()).unwrap();
-    };
-    // By themselves, two hosts have all they need.
-    let mut builder = FabricBuilder::new();
-    pair(&mut builder, 1);
-    let fabric = built(builder.clone());
-    assert!(verify(&fabric, &nearest(&fabric, |_| true)).is_good());
-    // Of two such pairs, each port misses the two of the other pair.
-    pair(&mut builder, 3);
-    let fabric = built(builder);
-    let report = verify(&fabric, &nearest(&fabric, |_| true));
-    assert_eq!((report.connected(), report.unreachable_from_switches, report.unreachable_from_hosts), (false, 0, 8));
-    // Beside 2 switches with a host each: the switches miss 2 LIDs each, the 2 hosts too, and the pair misses the other 4 LIDs each.
-    let mut builder = heddle_fabric::generate("mesh:2").unwrap();
-    pair(&mut builder, 1);
-    let fabric = built(builder);
-    let report = verify(&fabric, &nearest(&fabric, |_| true));
-    assert_eq!((report.is_good(), report.unreachable_from_switches, report.unreachable_from_hosts), (false, 4, 12));
-    assert!(report.to_string().contains("port 1 of \"alone-1\" (0x0000000000000001) is cabled to another host"), "{report}");
-}
-
-#[test]
 fn entries_for_nobody_are_a_warning() {
     let fabric = generated("ring:3");
     let mut tables = nearest(&fabric, |_| true);

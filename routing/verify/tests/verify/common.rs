@@ -1,6 +1,6 @@
 //! A router and a judge that are too simple to be wrong: they follow every pair hop by hop and ask petgraph about cycles.
 
-use heddle_fabric::{Fabric, FabricBuilder, Lid, SwitchIndex, Tables, generate};
+use heddle_fabric::{Fabric, FabricBuilder, Lid, PortRef, SwitchIndex, Tables, generate};
 use heddle_verify::Quality;
 use petgraph::graph::DiGraph;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,10 +70,17 @@ pub(crate) fn across(fabric: &Fabric, (switch, port): Channel) -> Option<SwitchI
     fabric.arcs(switch).iter().find(|arc| arc.port == port).map(|arc| arc.peer)
 }
 
+/// Where the cable in a port of a switch leads, if there is one.
+fn cable_at(fabric: &Fabric, (switch, port): Channel) -> Option<PortRef> {
+    fabric.port(PortRef::new(fabric.switches()[switch.index()], port))?.peer
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Delivered,
-    Lost,
+    /// Not sent, or sent to where nothing is.
+    Dropped,
+    Astray,
     Loops,
 }
 
@@ -90,7 +97,8 @@ pub(crate) fn walk(fabric: &Fabric, tables: &Tables, from: SwitchIndex, lid: Lid
                 at = next;
             }
             None if (owner.switch, owner.switch_port) == (at, port) => return (route, End::Delivered),
-            None => return (route, End::Lost),
+            None if port != 0 && cable_at(fabric, (at, port)).is_none() => return (route, End::Dropped),
+            None => return (route, End::Astray),
         }
     }
     (route, End::Loops)
@@ -116,7 +124,12 @@ pub(crate) fn judge(fabric: &Fabric, tables: &Tables) -> Judgement {
         for source in switches(fabric) {
             let (route, end) = walk(fabric, tables, source, lid);
             let hosts: Vec<_> = fabric.end_ports().iter().filter(|host| host.is_host() && host.switch == source).collect();
-            if end != End::Delivered {
+            let right = match end {
+                End::Delivered => true,
+                End::Dropped => !petgraph::algo::has_path_connecting(fabric.graph(), source, owner.switch, None),
+                End::Astray | End::Loops => false,
+            };
+            if !right {
                 judgement.from_switches += 1;
                 judgement.from_hosts += hosts.iter().filter(|host| host.at != owner.at).count() as u64;
                 judgement.looping += u64::from(end == End::Loops);

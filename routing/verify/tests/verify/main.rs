@@ -3,4 +3,5 @@
 mod cases;
 mod common;
 mod oracle;
+mod parts;
 mod patterns;
