@@ -66,12 +66,12 @@ use order::Order;
 /// without entries.
 ///
 /// # Errors
-/// A [`Refusal`] if the switches are in parts without a cable between them, if hosts are cabled to hosts beside the rest, or if the routes
+/// A [`Refusal`] if the options contradict each other, if the switches are in parts without a cable between them, if hosts are cabled to hosts beside the rest, or if the routes
 /// need more VLs than `options` allow.
 pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Tables, Refusal> {
     let mut tables = Tables::new(fabric, engine.name());
     let graph = Graph::new(fabric);
-    if let Some(refusal) = refusal::if_disconnected(engine, fabric, &graph) {
+    if let Some(refusal) = options::if_contradictory(engine, fabric, options).or_else(|| refusal::if_disconnected(engine, fabric, &graph)) {
         return Err(refusal);
     }
     if tables.row_len() == 0 {

@@ -1,7 +1,7 @@
 //! Engines offline: the first of a chain whose tables are proven.
 
 use heddle_engines::{Engine, Options};
-use heddle_fabric::Fabric;
+use heddle_fabric::{Fabric, Guid};
 use heddle_verify::{Proven, Report, prove};
 use serde::Serialize;
 use std::sync::Arc;
@@ -29,6 +29,14 @@ pub(crate) struct Refused {
     pub(crate) engine: &'static str,
     /// Several lines where the verifier found something wrong.
     pub(crate) reason: String,
+    /// All the nodes that are in the way; none where the verifier refused.
+    nodes: Vec<Culprit>,
+}
+
+#[derive(Serialize)]
+struct Culprit {
+    guid: Guid,
+    description: String,
 }
 
 /// Runs a chain of engines.
@@ -39,7 +47,7 @@ pub(crate) fn run(engines: &[Engine], options: &Options, fabric: &Arc<Fabric>, p
         let begin = Instant::now();
         let routed = heddle_engines::route(engine, fabric, options);
         chain.routing += begin.elapsed();
-        let reason = match routed {
+        let (reason, culprits) = match routed {
             Ok(tables) => {
                 progress.step(format_args!("proving the tables of {engine}"));
                 let begin = Instant::now();
@@ -54,13 +62,18 @@ pub(crate) fn run(engines: &[Engine], options: &Options, fabric: &Arc<Fabric>, p
                     Err(report) => {
                         let reason = format!("its tables are not proven\n{}", report.verdicts());
                         chain.report = Some(Arc::new(*report));
-                        reason
+                        (reason, Vec::new())
                     }
                 }
             }
-            Err(refusal) => refusal.display(fabric).to_string(),
+            Err(refusal) => {
+                let reason = refusal.display(fabric).to_string();
+                (reason, refusal.culprits)
+            }
         };
-        chain.refused.push(Refused { engine: engine.name(), reason });
+        let nodes = culprits.into_iter().map(|node| fabric.node(node));
+        let nodes = nodes.map(|node| Culprit { guid: node.guid, description: node.description.clone() }).collect();
+        chain.refused.push(Refused { engine: engine.name(), reason, nodes });
     }
     chain
 }

@@ -21,6 +21,7 @@ mod narrate;
 mod out;
 mod progress;
 mod route;
+mod routing_options;
 mod run;
 mod script;
 mod sm;

@@ -2,10 +2,10 @@ use crate::chain::{self, Chain, Refused, Verified};
 use crate::fabric::{self, FabricArguments};
 use crate::out::{Out, tell};
 use crate::progress::Progress;
+use crate::routing_options::{self, RoutingOptions};
 use crate::{Outcome, engines, live};
-use heddle_engines::{Engine, Options};
+use heddle_engines::Engine;
 use heddle_fabric::Fabric;
-use heddle_formats::Warnings;
 use heddle_verify::{Effort, Patterns, Quality, patterns, quality};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -26,10 +26,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "E[,E...]", required = true, value_delimiter = ',', value_parser = engines::parser())]
     engine: Vec<Engine>,
 
-    /// How many virtual lanes the engines may use
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_vls, value_parser = clap::value_parser!(u8).range(1..=15))]
-    max_vls: u8,
-
     /// Write opensm-subnet.lst, opensm.fdbs, opensm-lfts.dump and opensm.mcfdbs into this folder, where the routes need SLs also
     /// opensm-path-sl.dump and opensm-sl2vl.dump; made if missing
     #[arg(long, value_name = "DIR")]
@@ -38,6 +34,9 @@ pub(crate) struct Arguments {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    options: RoutingOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -55,10 +54,13 @@ impl Arguments {
         let loaded = self.fabric.load()?;
         let name = loaded.name.clone();
         let (fabric, warnings, lids) = loaded.with_lids()?;
+        let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let fabric = Arc::new(fabric);
         let parse = begin.elapsed();
 
-        let chain = chain::run(&self.engine, &Options { max_vls: self.max_vls, ..Options::default() }, &fabric, &mut progress);
+        let routing_options::Read { options, warnings: odd } = self.options.read(&fabric, &self.engine)?;
+        warnings.extend(odd);
+        let chain = chain::run(&self.engine, &options, &fabric, &mut progress);
         let measured = chain.proven.as_ref().map(|proven| {
             progress.step("measuring the routes");
             Measured { quality: quality(&fabric, proven.tables()), patterns: patterns(&fabric, proven.tables(), Effort::default()) }
@@ -74,7 +76,7 @@ impl Arguments {
         drop(progress);
 
         if self.json {
-            out.json(&Json::new(&fabric, &chain, measured, &warnings, parse, write))?;
+            out.json(&Json::new(&fabric, &chain, measured, warnings, parse, write))?;
         } else {
             self.summary(out, &name, &fabric, &lids, &chain, measured)?;
         }
@@ -158,7 +160,7 @@ struct Timing {
 }
 
 impl<'a> Json<'a> {
-    fn new(fabric: &Fabric, chain: &'a Chain, measured: Option<Measured>, warnings: &Warnings, parse: Duration, write: Duration) -> Self {
+    fn new(fabric: &Fabric, chain: &'a Chain, measured: Option<Measured>, warnings: Vec<String>, parse: Duration, write: Duration) -> Self {
         let ms = |duration: Duration| (duration.as_secs_f64() * 1e6).round() / 1e3;
         Self {
             engine: chain.report.as_deref().map(|report| report.engine.as_str()),
@@ -169,7 +171,7 @@ impl<'a> Json<'a> {
             verified: chain.report.as_deref().map(Verified::from),
             quality: measured,
             refused: &chain.refused,
-            warnings: warnings.iter().map(ToString::to_string).collect(),
+            warnings,
         }
     }
 }

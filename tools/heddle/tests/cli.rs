@@ -439,3 +439,60 @@ fn a_signal_leaves_no_half_written_file() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(entries(&out), ["opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs", "opensm.mcfdbs"]);
 }
+
+/// The first two switches of `gen:clos2:8`, which are leaves, and its first host.
+const LEAVES: [&str; 2] = ["0x0200000100000000", "0x0200000100000010"];
+const HOST: &str = "0x0200000200000000";
+
+/// Routes `gen:clos2:8` with files for flags.
+fn route_with(engines: &str, files: &[(&str, &str)]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["route".to_owned(), "gen:clos2:8".to_owned(), "--json".to_owned(), "--engine".to_owned(), engines.to_owned()];
+    for (flag, content) in files {
+        let path = folder.path().join(flag);
+        fs::write(&path, content).unwrap();
+        arguments.extend([format!("--{flag}"), path.to_str().unwrap().to_owned()]);
+    }
+    run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn lists_for_engines_are_read() {
+    let output = route_with("up-down", &[("roots", &format!("{}\n0x99\n", LEAVES[0])), ("compute-nodes", HOST), ("ids", "")]);
+    assert_status(&output, 0);
+    let warnings = json(&output)["warnings"].to_string();
+    assert!(warnings.contains("roots: line 2: the fabric has no node or port with GUID 0x0000000000000099"), "{warnings}");
+    assert!(warnings.contains("ids: line 1: no GUID in this file"), "{warnings}");
+    assert!(stderr(&output).contains("1 x GUID that is not in the fabric, first at line 2"), "{}", stderr(&output));
+
+    assert_fails(&route_with("up-down", &[("roots", "spine-0\n")]), &["roots:1:1: expected a GUID"]);
+    assert_fails(&route_with("up-down", &[("ids", &format!("{} x", LEAVES[0]))]), &["ids:1:20: expected a number"]);
+    assert_fails(&heddle("route gen:clos2:8 --engine up-down --roots /nonexistent"), &["cannot read /nonexistent"]);
+}
+
+#[test]
+fn options_that_say_nothing_to_an_engine_are_told() {
+    assert_fails(&route_with("min-hop,sssp", &[("roots", LEAVES[0])]), &["--roots says nothing to min-hop, sssp"]);
+    let output = route_with("min-hop,up-down", &[("roots", LEAVES[0])]);
+    assert_status(&output, 0);
+    assert!(stderr(&output).contains("--roots says nothing to min-hop\n"), "{}", stderr(&output));
+    assert_eq!(json(&output)["warnings"][0], "--roots says nothing to min-hop");
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let output = route_with("up-down", &[("roots", &format!("{}\n{HOST}\n", LEAVES[0]))]);
+    assert_status(&output, 1);
+    let refused = &json(&output)["refused"][0];
+    assert!(refused["reason"].as_str().unwrap().starts_with("hosts are listed as roots: \"host-0-0\" (0x0200000200000000)"), "{refused}");
+    assert_eq!(refused["nodes"], serde_json::json!([{"guid": HOST, "description": "host-0-0"}]));
+
+    let output = route_with("up-down", &[("compute-nodes", HOST), ("io-nodes", HOST)]);
+    assert_status(&output, 1);
+    let reason = json(&output)["refused"][0]["reason"].to_string();
+    assert!(reason.contains("--compute-nodes") && reason.contains("--io-nodes") && reason.contains("host-0-0"), "{reason}");
+}

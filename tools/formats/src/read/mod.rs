@@ -6,11 +6,13 @@ mod ibnetdiscover;
 mod lanes;
 mod lfts;
 mod lines;
+mod lists;
 mod oneline;
 mod warnings;
 
 pub use lanes::{read_path_sl, read_sl2vl};
 pub use lfts::read_lfts;
+pub use lists::{PortWeights, read_guids, read_ids, read_port_orders, read_port_weights, read_ports};
 pub use warnings::{Warning, WarningKind, Warnings};
 
 use heddle_fabric::{FabricBuilder, PortRef};

@@ -56,6 +56,12 @@ pub enum WarningKind {
     UnknownLid,
     /// A switch without a forwarding table in the dump.
     MissingTable,
+    /// A GUID in a list that nothing in the fabric has; left out.
+    UnknownGuid,
+    /// A GUID that a list has twice; the first one is used.
+    RepeatedGuid,
+    /// A list without any GUID.
+    EmptyList,
 }
 
 impl WarningKind {
@@ -88,6 +94,9 @@ impl WarningKind {
             Self::DuplicateLid => "one LID for two ports",
             Self::UnknownLid => "entry for a LID that nobody has",
             Self::MissingTable => "switch without a table",
+            Self::UnknownGuid => "GUID that is not in the fabric",
+            Self::RepeatedGuid => "GUID listed twice",
+            Self::EmptyList => "list without any GUID",
         }
     }
 }

@@ -1,0 +1,86 @@
+//! The flags that say how routes should be, and the files that they name.
+
+use crate::fabric;
+use crate::out::tell;
+use anyhow::{Context, bail};
+use heddle_engines::{Engine, Options};
+use heddle_fabric::Fabric;
+use heddle_formats::{ReadError, Warnings};
+use std::path::{Path, PathBuf};
+
+/// How routes should be. The files are OpenSM's.
+#[derive(clap::Args)]
+#[command(next_help_heading = "How routes should be (`#` begins a comment in files; GUIDs with 0x)")]
+pub(crate) struct RoutingOptions {
+    /// How many virtual lanes the engines may use
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_vls, value_parser = clap::value_parser!(u8).range(1..=15))]
+    max_vls: u8,
+
+    /// The switches at the top of the tree, a node GUID a line; without, engines find them
+    #[arg(long, value_name = "FILE")]
+    roots: Option<PathBuf>,
+
+    /// The hosts whose traffic with each other is balanced first, a port or node GUID a line; without, all
+    #[arg(long, value_name = "FILE")]
+    compute_nodes: Option<PathBuf>,
+
+    /// The hosts that are balanced apart from the others (storage, gateways), a port or node GUID a line
+    #[arg(long, value_name = "FILE")]
+    io_nodes: Option<PathBuf>,
+
+    /// Numbers of switches, lines `GUID NUMBER`: among equals, lower ones are nearer to the top
+    #[arg(long, value_name = "FILE")]
+    ids: Option<PathBuf>,
+}
+
+/// What the flags and their files say.
+pub(crate) struct Read {
+    pub(crate) options: Options,
+    /// What was odd about the files, and which options say nothing to an engine.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl RoutingOptions {
+    /// Reads the files. Tells what is odd on standard error.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and options that none of the engines heeds.
+    pub(crate) fn read(&self, fabric: &Fabric, engines: &[Engine]) -> anyhow::Result<Read> {
+        let mut warnings = Vec::new();
+        let options = Options {
+            max_vls: self.max_vls,
+            roots: read(self.roots.as_deref(), fabric, heddle_formats::read_guids, &mut warnings)?,
+            compute_nodes: read(self.compute_nodes.as_deref(), fabric, heddle_formats::read_guids, &mut warnings)?,
+            io_nodes: read(self.io_nodes.as_deref(), fabric, heddle_formats::read_guids, &mut warnings)?,
+            ids: read(self.ids.as_deref(), fabric, heddle_formats::read_ids, &mut warnings)?,
+        };
+        for &engine in engines {
+            for option in options.unheeded(engine) {
+                if engines.iter().all(|&engine| options.unheeded(engine).contains(&option)) {
+                    let names: Vec<_> = engines.iter().map(|engine| engine.name()).collect();
+                    bail!("--{option} says nothing to {}", names.join(", "));
+                }
+                let text = format!("--{option} says nothing to {engine}");
+                tell(&text);
+                warnings.push(text);
+            }
+        }
+        Ok(Read { options, warnings })
+    }
+}
+
+/// What a file says; the default without a file.
+fn read<T: Default>(
+    path: Option<&Path>,
+    fabric: &Fabric,
+    reader: impl FnOnce(&[u8], &str, &Fabric) -> Result<(T, Warnings), ReadError>,
+    warnings: &mut Vec<String>,
+) -> anyhow::Result<T> {
+    let Some(path) = path else { return Ok(T::default()) };
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    let (value, odd) = reader(&bytes, &name, fabric)?;
+    fabric::tell_warnings(&name, &odd);
+    warnings.extend(odd.iter().map(|warning| format!("{name}: {warning}")));
+    Ok(value)
+}
