@@ -62,6 +62,7 @@
 #![forbid(unsafe_code)]
 
 mod certificate;
+mod checker;
 mod cycle;
 mod dependencies;
 mod lanes;
@@ -75,7 +76,8 @@ mod report;
 mod traffic;
 mod witness;
 
-pub use certificate::{Certificate, Violation, check_certificate};
+pub use certificate::{Certificate, Violation};
+pub use checker::check_certificate;
 pub use parts::{Part, Parts};
 pub use patterns::{Effort, Patterns, patterns};
 pub use proven::{Proven, prove};

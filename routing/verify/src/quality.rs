@@ -7,8 +7,10 @@ use serde::Serialize;
 ///
 /// Only pairs that reach each other count. Hops are cables between switches: hosts of the same switch are 0 hops from each other. The load
 /// of a link is the number of routes (host's port to LID) that go over it in one direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Quality {
+    /// By hops: how many routes (host's port to LID) have so many. The last is not 0.
+    pub hops: Vec<u64>,
     /// The hops of the longest route.
     pub max_hops: u32,
     /// The mean over all routes; 0 without any.
@@ -41,10 +43,23 @@ pub fn quality(fabric: &Fabric, tables: &Tables) -> Quality {
     let links: usize = (0..fabric.switch_count() as u32).map(|switch| fabric.arcs(heddle_fabric::SwitchIndex(switch)).len()).sum();
     let total: u64 = all.load.iter().sum(); // a route is once on each of its links
     Quality {
-        max_hops: all.max_hops,
-        mean_hops: mean(total, all.routes),
+        max_hops: all.routes.len().saturating_sub(1) as u32,
+        mean_hops: mean(total, all.routes.iter().sum()),
         max_link_load: all.load.into_iter().max().unwrap_or(0),
         mean_link_load: mean(total, links as u64),
+        hops: all.routes,
+    }
+}
+
+impl Quality {
+    /// What [`Quality::long_routes`] takes for long. Packets that are routed by LID may take any number of hops: nothing counts them. But
+    /// directed-route packets, by which subnet managers find switches, cross at most 63 cables (IBA 14.2.1.2: a path of 64 bytes, of which
+    /// the first is not used), so that a fabric with longer ways is beyond what others try.
+    pub const MANY_HOPS: usize = 64;
+
+    /// How many routes have more than [`Quality::MANY_HOPS`] hops.
+    pub fn long_routes(&self) -> u64 {
+        self.hops.iter().skip(Self::MANY_HOPS + 1).sum()
     }
 }
 
@@ -54,19 +69,26 @@ fn mean(sum: u64, count: u64) -> f64 {
 
 #[derive(Debug, Default)]
 struct Sums {
-    routes: u64,
-    max_hops: u32,
+    /// By hops.
+    routes: Vec<u64>,
     /// By channel.
     load: Vec<u64>,
 }
 
 impl Sums {
+    fn note(&mut self, hops: usize, routes: u32) {
+        if routes > 0 {
+            self.routes.resize(self.routes.len().max(hops + 1), 0);
+            self.routes[hops] += u64::from(routes);
+        }
+    }
+
     fn plus(mut self, other: Self) -> Self {
         if self.load.is_empty() {
             return other;
         }
-        self.routes += other.routes;
-        self.max_hops = self.max_hops.max(other.max_hops);
+        self.routes.resize(self.routes.len().max(other.routes.len()), 0);
+        self.routes.iter_mut().zip(other.routes).for_each(|(sum, routes)| *sum += routes);
         self.load.iter_mut().zip(other.load).for_each(|(sum, load)| *sum += load);
         self
     }
@@ -102,8 +124,7 @@ impl Trees {
         for &(source, hosts) in &net.host_switches {
             let hops = self.follow(net, block, column, source.0);
             if hops != LOST {
-                sums.routes += u64::from(hosts - u32::from(source.0 == column.owner.0));
-                sums.max_hops = sums.max_hops.max(hops);
+                sums.note(hops as usize, hosts - u32::from(source.0 == column.owner.0));
             }
         }
         self.count.copy_from_slice(&self.hosts);

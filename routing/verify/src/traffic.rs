@@ -1,4 +1,4 @@
-//! Which traffic counts for deadlock. The verifier and the certificate's checker share this and nothing else.
+//! Which traffic counts for deadlock.
 
 use heddle_fabric::{EndPort, Fabric, SwitchIndex};
 

@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heddle_fabric::{Fabric, FabricBuilder, NodeIndex, NodeKind, PortRef, SHAPES};
 use heddle_formats::{Format, Warnings};
-use heddle_verify::{Patterns, Proven};
+use heddle_verify::{Patterns, Proven, Quality};
 use std::io::Read;
 
 /// Where a fabric comes from.
@@ -145,6 +145,28 @@ pub(crate) fn proof(proven: &Proven) -> String {
     format!(
         "every LID is reached from every switch and host{part}, no loop; {channels} channels ranked: no cycle, so no deadlock on {lanes}{traffic}"
     )
+}
+
+/// How long routes are, and how they share the links, in words; several lines.
+pub(crate) fn quality(quality: &Quality) -> String {
+    let Quality { hops, max_hops, mean_hops, max_link_load, mean_link_load } = quality;
+    let lengths: Vec<String> =
+        (0..).zip(hops).filter(|(_, routes)| **routes > 0).map(|(hops, routes)| format!("{hops}: {routes}")).collect();
+    let (named, rest) = lengths.split_at(lengths.len().min(16));
+    let more = if rest.is_empty() { "" } else { ", and longer ones" };
+    let mut text = format!(
+        "quality: hops at most {max_hops}, in the mean {mean_hops:.2}; routes on the busiest link {max_link_load}, in the mean {mean_link_load:.1}\n\
+         routes by hops: {}{more}",
+        if named.is_empty() { "none".to_owned() } else { named.join(", ") }
+    );
+    if quality.long_routes() > 0 {
+        text += &format!(
+            "\nwarning: {} routes have more than {} hops, further than directed-route packets go, by which subnet managers find switches",
+            quality.long_routes(),
+            Quality::MANY_HOPS
+        );
+    }
+    text
 }
 
 /// What share of a link's bandwidth flows get, in words.

@@ -110,10 +110,7 @@ impl Arguments {
             out.line(parts)?;
         }
         out.line(format_args!("proof: {}", fabric::proof(proven)))?;
-        out.line(format_args!(
-            "quality: hops at most {}, in the mean {:.2}; routes on the busiest link {}, in the mean {:.1}",
-            quality.max_hops, quality.mean_hops, quality.max_link_load, quality.mean_link_load
-        ))?;
+        out.line(fabric::quality(&quality))?;
         if let Some(patterns) = patterns {
             out.line(format_args!("bandwidth: {}", fabric::bandwidth(&patterns)))?;
         }
@@ -125,7 +122,7 @@ impl Arguments {
 }
 
 /// How good routes are; one map in JSON.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Serialize)]
 struct Measured {
     #[serde(flatten)]
     quality: Quality,

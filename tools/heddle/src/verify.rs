@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use anyhow::Context;
 use heddle_fabric::{Lanes, Levels};
 use heddle_formats::Warnings;
-use heddle_verify::{Deadlock, Effort, Patterns, Report, Unreachable, Witness};
+use heddle_verify::{Deadlock, Effort, Patterns, Quality, Report, Unreachable, Witness};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -77,14 +77,16 @@ impl Arguments {
         progress.step("proving");
         let report = heddle_verify::verify(&fabric, &tables);
         progress.step("measuring the routes");
+        let quality = heddle_verify::quality(&fabric, &tables);
         let patterns = heddle_verify::patterns(&fabric, &tables, Effort::default());
         drop(progress);
 
         if self.json {
-            out.json(&Json::new(&report, patterns, &all_warnings))?;
+            out.json(&Json::new(&report, quality, patterns, &all_warnings))?;
         } else {
             out.line(format_args!("{}; LIDs: {lids}", fabric::size(&fabric)))?;
             out.line(&report)?;
+            out.line(fabric::quality(&quality))?;
             if let Some(patterns) = patterns {
                 out.line(format_args!("bandwidth: {}", fabric::bandwidth(&patterns)))?;
             }
@@ -110,13 +112,15 @@ struct Json<'a> {
     unreachable: &'a [Unreachable],
     /// The circle of channels that wait for each other; null if there is none.
     deadlock: Option<&'a Witness>,
+    /// Of the routes that arrive.
+    quality: Quality,
     /// What share of a link flows get; null with fewer than two hosts.
     bandwidth: Option<Patterns>,
     warnings: Vec<String>,
 }
 
 impl<'a> Json<'a> {
-    fn new(report: &'a Report, bandwidth: Option<Patterns>, warnings: &[Warnings]) -> Self {
+    fn new(report: &'a Report, quality: Quality, bandwidth: Option<Patterns>, warnings: &[Warnings]) -> Self {
         Self {
             switches: report.switches,
             endports: report.end_ports,
@@ -127,6 +131,7 @@ impl<'a> Json<'a> {
                 Deadlock::Free(_) => None,
                 Deadlock::Cyclic(witness) => Some(witness),
             },
+            quality,
             bandwidth,
             warnings: warnings.iter().flat_map(Warnings::iter).map(ToString::to_string).collect(),
         }

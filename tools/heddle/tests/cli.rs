@@ -126,6 +126,7 @@ fn json_of_a_route() {
     assert_eq!(json["verified"]["unreachable_pairs"], 0);
     // Leaf to spine to leaf; 4 of a host's 31 peers are on its own switch, but for itself.
     assert_eq!(json["quality"]["max_hops"], 2);
+    assert_eq!(json["quality"]["hops"], serde_json::json!([32 * 3, 0, 32 * 28]));
     let mean = json["quality"]["mean_hops"].as_f64().unwrap();
     assert!((mean - 2.0 * 28.0 / 31.0).abs() < 1e-9, "{mean}");
     assert!(json["quality"]["max_link_load"].is_u64());
@@ -161,6 +162,7 @@ fn what_is_routed_is_verified() {
     let verified = run(&["verify", "gen:clos2:8", "--lfts", lfts.to_str().unwrap()]);
     assert_status(&verified, 0);
     assert!(stdout(&verified).contains("free of deadlock"));
+    assert!(stdout(&verified).contains("\nroutes by hops: 0: 96, 2: 896\n"), "{}", stdout(&verified));
 
     // A wrong port in one entry: leaf-0 sends LID 1, its first host's, to its second.
     let text = fs::read_to_string(&lfts).unwrap();
@@ -173,6 +175,16 @@ fn what_is_routed_is_verified() {
     assert_eq!(json["verified"]["connected"], false);
     assert_eq!(json["verified"]["unreachable_pairs"], 12, "from every switch");
     assert_eq!(json["unreachable"][0]["lid"], 1);
+}
+
+/// 70 switches in a line: of the pairs of hosts, 2 * (5 + 4 + 3 + 2 + 1) are 65 to 69 hops apart.
+#[test]
+fn long_routes_are_a_warning() {
+    let output = heddle("route gen:mesh:70,hosts=1 --engine min-hop");
+    assert_status(&output, 0);
+    for text in ["routes by hops: 1: 138, 2: 136, 3: 134", ", 16: 108, and longer ones\n", "warning: 30 routes have more than 64 hops"] {
+        assert!(stdout(&output).contains(text), "{text} is not in {}", stdout(&output));
+    }
 }
 
 #[test]

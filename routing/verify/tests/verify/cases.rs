@@ -63,7 +63,8 @@ fn ring_that_never_closes_is_free() {
     assert_eq!(check_certificate(&fabric, proven.tables(), proven.certificate()), Ok(()));
     assert!(proven.report().to_string().ends_with("free of deadlock on one VL, for all traffic"));
     // Sum of |i - j| over all pairs of 6 in a line is 70, over 30 pairs; the middle cable carries 3 * 3 routes each way.
-    let expected = Quality { max_hops: 5, mean_hops: 70.0 / 30.0, max_link_load: 9, mean_link_load: 70.0 / 12.0 };
+    let hops = vec![0, 10, 8, 6, 4, 2];
+    let expected = Quality { hops, max_hops: 5, mean_hops: 70.0 / 30.0, max_link_load: 9, mean_link_load: 70.0 / 12.0 };
     assert_eq!(quality(&fabric, proven.tables()), expected);
 }
 

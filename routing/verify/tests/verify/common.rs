@@ -173,7 +173,9 @@ pub(crate) fn judge_quality(fabric: &Fabric, tables: &Tables) -> Quality {
         }
     }
     let mean = |sum: u64, count: usize| if count == 0 { 0.0 } else { sum as f64 / count as f64 };
+    let most = hops.iter().copied().max();
     Quality {
+        hops: (0..most.map_or(0, |most| most + 1)).map(|count| hops.iter().filter(|&&hops| hops == count).count() as u64).collect(),
         max_hops: hops.iter().copied().max().unwrap_or(0),
         mean_hops: mean(hops.iter().map(|&hops| u64::from(hops)).sum(), hops.len()),
         max_link_load: load.values().copied().max().unwrap_or(0),

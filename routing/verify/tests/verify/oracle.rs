@@ -167,6 +167,16 @@ fn every_corruption_of_a_certificate() {
     assert_eq!(check_certificate(&fabric, &tables, &short), Err(Violation::Size { ranks: channels - 1, vls: 1, channels }));
 }
 
+/// Whoever wants to believe a certificate reads one short file, which uses nothing else of the verifier.
+#[test]
+fn the_checker_is_short_and_stands_alone() {
+    let source = include_str!("../../src/checker.rs");
+    assert!(source.lines().count() < 100);
+    let uses: Vec<&str> = source.lines().filter(|line| line.starts_with("use ") || line.starts_with("mod ")).collect();
+    assert!(uses.iter().all(|line| *line == "use crate::{Certificate, Violation};" || line.starts_with("use heddle_fabric::")), "{uses:?}");
+    assert_eq!(source.matches("crate::").count(), 2, "the other is in its documentation");
+}
+
 /// Larger shapes, several blocks of LIDs; some of these are free of deadlock and some are not.
 #[test]
 fn usual_shapes() {
