@@ -12,7 +12,7 @@ pub struct Graph {
     /// By node GUID: kind, number of ports and description.
     pub nodes: BTreeMap<u64, (NodeKind, u8, String)>,
     /// Both ends of each cable, by node GUID and port.
-    pub cables: BTreeMap<(u64, u8), (u64, u8)>,
+    pub cables: Cables,
     /// By the node GUID and port of a host: the port's GUID.
     pub host_ports: BTreeMap<(u64, u8), u64>,
 }
@@ -168,7 +168,7 @@ pub struct Dump {
     /// By port GUID, from `opensm-subnet.lst`.
     pub lids: BTreeMap<u64, u16>,
     /// Both ends of each cable, by node GUID and port, from `opensm-subnet.lst`.
-    pub cables: BTreeMap<(u64, u8), (u64, u8)>,
+    pub cables: Cables,
     /// From `opensm-lfts.dump`.
     pub lfts: Lfts,
 }
@@ -183,18 +183,30 @@ impl Dump {
             let path = folder.join(name);
             std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
         };
-        let mut dump = Self { lids: BTreeMap::new(), cables: BTreeMap::new(), lfts: crate::lfts(&file("opensm-lfts.dump")) };
-        for line in file("opensm-subnet.lst").lines() {
-            let mut ends = line.split("NodeGUID:").skip(1).map(|text| end(text).unwrap_or_else(|| panic!("no cable: \"{line}\"")));
-            let (Some(own), Some(peer)) = (ends.next(), ends.next()) else { panic!("no cable: \"{line}\"") };
-            for (_, port_guid, lid) in [own, peer] {
-                let before = dump.lids.insert(port_guid, lid);
-                assert!(before.is_none_or(|before| before == lid), "{port_guid:#x} has two LIDs");
-            }
-            dump.cables.insert(own.0, peer.0);
-        }
-        dump
+        let (lids, cables) = subnet(&file("opensm-subnet.lst"));
+        Self { lids, cables, lfts: crate::lfts(&file("opensm-lfts.dump")) }
     }
+}
+
+/// Both ends of each cable, by node GUID and port.
+pub type Cables = BTreeMap<(u64, u8), (u64, u8)>;
+
+/// What `opensm-subnet.lst` says: LIDs by port GUID, and both ends of each cable by node GUID and port.
+///
+/// # Panics
+/// When a line is no cable, or a port has two LIDs.
+pub fn subnet(text: &str) -> (BTreeMap<u64, u16>, Cables) {
+    let (mut lids, mut cables) = (BTreeMap::new(), BTreeMap::new());
+    for line in text.lines() {
+        let mut ends = line.split("NodeGUID:").skip(1).map(|text| end(text).unwrap_or_else(|| panic!("no cable: \"{line}\"")));
+        let (Some(own), Some(peer)) = (ends.next(), ends.next()) else { panic!("no cable: \"{line}\"") };
+        for (_, port_guid, lid) in [own, peer] {
+            let before = lids.insert(port_guid, lid);
+            assert!(before.is_none_or(|before| before == lid), "{port_guid:#x} has two LIDs");
+        }
+        cables.insert(own.0, peer.0);
+    }
+    (lids, cables)
 }
 
 /// `0200… PortGUID:0200… … LID:0001 PN:01 …`: node GUID and port, port GUID, LID.

@@ -15,7 +15,7 @@ mod stock;
 pub use agreement::{assert_agreement, assert_clean_routes, assert_same};
 pub use conversation::{READY, converse};
 pub use emulate::Emulate;
-pub use graph::{Dump, Graph, dual_ported_tree, lids};
+pub use graph::{Cables, Dump, Graph, dual_ported_tree, lids, subnet};
 pub use heddle::{Way, heddle, umad_client};
 pub use ibsim::{Ibsim, netlist};
 pub use opensm::OpenSm;

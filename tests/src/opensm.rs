@@ -1,7 +1,9 @@
-use crate::{Lfts, Running, Seat, lfts, wait_until};
+use crate::running::{WAIT_MAX, wait_until_within};
+use crate::{Lfts, Running, Seat, lfts};
 use std::fs::File;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 /// A running OpenSM with a folder of its own for its log, dumps and what it remembers. Ends when dropped.
 #[derive(Debug)]
@@ -42,9 +44,17 @@ impl OpenSm {
     /// # Panics
     /// When it is not installed or does not end.
     pub fn once(seat: &Seat, arguments: &[&str]) -> (Self, ExitStatus) {
+        Self::once_within(WAIT_MAX, seat, arguments)
+    }
+
+    /// The same, for what takes long.
+    ///
+    /// # Panics
+    /// When it is not installed or does not end within `limit`.
+    pub fn once_within(limit: Duration, seat: &Seat, arguments: &[&str]) -> (Self, ExitStatus) {
         let mut opensm = Self::start(seat, &[arguments, &["--once"]].concat());
         let folder = opensm.folder.path().to_owned();
-        let status = opensm.program.wait(|| format!("opensm ends\n{}", last_words(&folder)));
+        let status = opensm.program.wait_within(limit, || format!("opensm ends\n{}", last_words(&folder)));
         (opensm, status)
     }
 
@@ -76,9 +86,17 @@ impl OpenSm {
     /// # Panics
     /// When it ends, or does not log it.
     pub fn wait_for(&mut self, text: &str, times: usize) {
+        self.wait_for_within(WAIT_MAX, text, times);
+    }
+
+    /// The same, for what takes long.
+    ///
+    /// # Panics
+    /// When it ends, or does not log it within `limit`.
+    pub fn wait_for_within(&mut self, limit: Duration, text: &str, times: usize) {
         let folder = self.folder.path().to_owned();
         let what = || format!("opensm says \"{text}\" {times} times\n{}", last_words(&folder));
-        wait_until(what, || {
+        wait_until_within(limit, what, || {
             let holds = log(&folder).matches(text).count() >= times;
             let ended = self.program.ended();
             assert!(holds || ended.is_none(), "opensm ended ({ended:?}) before: {}", what());

@@ -34,8 +34,16 @@ impl Running {
     /// # Panics
     /// When it does not end.
     pub fn wait(&mut self, what: impl Fn() -> String) -> ExitStatus {
+        self.wait_within(WAIT_MAX, what)
+    }
+
+    /// The same, for what takes long.
+    ///
+    /// # Panics
+    /// When it does not end within `limit`.
+    pub fn wait_within(&mut self, limit: Duration, what: impl Fn() -> String) -> ExitStatus {
         let mut status = None;
-        wait_until(what, || {
+        wait_until_within(limit, what, || {
             status = self.ended();
             status.is_some()
         });
@@ -56,16 +64,20 @@ impl Drop for Running {
 }
 
 /// What tests wait for takes seconds at most; the rest is for a busy machine.
-const WAIT_MAX: Duration = Duration::from_secs(120);
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(120);
 
 /// Waits for a condition.
 ///
 /// # Panics
 /// When it does not come to hold: with what the test says of it.
-pub fn wait_until(what: impl Fn() -> String, mut holds: impl FnMut() -> bool) {
+pub fn wait_until(what: impl Fn() -> String, holds: impl FnMut() -> bool) {
+    wait_until_within(WAIT_MAX, what, holds);
+}
+
+pub(crate) fn wait_until_within(limit: Duration, what: impl Fn() -> String, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < WAIT_MAX, "this does not happen: {}", what());
+        assert!(start.elapsed() < limit, "this does not happen: {}", what());
         std::thread::sleep(Duration::from_millis(2));
     }
 }
