@@ -96,14 +96,19 @@ impl Lanes {
         }
     }
 
-    /// How many VLs there must be: one more than the largest that a row has for an SL in use, [`DROP_VL`] excepted.
-    pub fn vls(&self) -> u8 {
-        let used = match &self.levels {
+    /// The SLs, as a mask, that some route has.
+    pub fn used_levels(&self) -> u16 {
+        match &self.levels {
             Levels::ByDestination(levels) | Levels::ByPair(levels) => {
                 levels.iter().filter(|&&sl| sl < 16).fold(0, |mask, sl| mask | 1 << sl)
             }
-            Levels::Several(levels) => levels.iter().fold(0u16, |mask, levels| mask | levels),
-        };
+            Levels::Several(levels) => levels.iter().fold(0, |mask, levels| mask | levels),
+        }
+    }
+
+    /// How many VLs there must be: one more than the largest that a row has for an SL in use, [`DROP_VL`] excepted.
+    pub fn vls(&self) -> u8 {
+        let used = self.used_levels();
         let vls = self.rows.iter().flat_map(|row| row.iter().enumerate()).filter(|(sl, vl)| used >> sl & 1 == 1 && **vl < DROP_VL);
         vls.map(|(_, &vl)| vl + 1).max().unwrap_or(1)
     }

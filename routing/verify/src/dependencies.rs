@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Set {
     pub(crate) vls: usize,
+    /// Packets keep their VL: each VL of a channel has a single row.
+    straight: bool,
     pub(crate) words: Vec<u64>,
 }
 
@@ -27,8 +29,8 @@ pub(crate) struct Found {
 
 /// `O(switches * LIDs)`. Threads share the sets: nearly all bits are set early on, so that nearly all accesses are reads.
 pub(crate) fn collect(net: &Net<'_>, tables: &Tables) -> Found {
-    let counted = SharedSet::new(net, 1);
-    let other = SharedSet::new(net, 1);
+    let counted = SharedSet::new(net, 1, true);
+    let other = SharedSet::new(net, 1, true);
     let sound = AtomicBool::new(true);
     let unowned_entries = AtomicU64::new(0);
     let scratch = || (Block::default(), Vec::new(), Vec::new());
@@ -98,12 +100,15 @@ fn unowned(net: &Net<'_>, block: &Block, number: usize) -> u64 {
 
 pub(crate) struct SharedSet {
     vls: usize,
+    straight: bool,
     words: Vec<AtomicU64>,
 }
 
 impl SharedSet {
-    pub(crate) fn new(net: &Net<'_>, vls: usize) -> Self {
-        Self { vls, words: (0..net.set_words * vls * vls).map(|_| AtomicU64::new(0)).collect() }
+    /// `straight`: packets keep their VL.
+    pub(crate) fn new(net: &Net<'_>, vls: usize, straight: bool) -> Self {
+        let rows = if straight { vls } else { vls * vls };
+        Self { vls, straight, words: (0..net.set_words * rows).map(|_| AtomicU64::new(0)).collect() }
     }
 
     /// Notes that packets that came by `hop` leave by `port`, if the switch there has that port; for sets of one VL.
@@ -119,7 +124,7 @@ impl SharedSet {
     pub(crate) fn insert_lane(&self, hop: Hop, vl: usize, port: u8, to: usize) {
         let bit = u32::from(port.wrapping_sub(1));
         if bit / 64 < hop.words {
-            self.mark(row(hop, self.vls, vl, to) + bit as usize / 64, bit);
+            self.mark(row(hop, self.vls, self.straight, vl, to) + bit as usize / 64, bit);
         }
     }
 
@@ -133,7 +138,7 @@ impl SharedSet {
 
     /// Without what leads to no other switch.
     pub(crate) fn finish(self, net: &Net<'_>) -> Set {
-        let mut set = Set { vls: self.vls, words: self.words.into_iter().map(AtomicU64::into_inner).collect() };
+        let mut set = Set { vls: self.vls, straight: self.straight, words: self.words.into_iter().map(AtomicU64::into_inner).collect() };
         let between: Vec<[u64; 4]> = (0..net.switches() as u32)
             .map(|switch| {
                 let mut mask = [0; 4];
@@ -143,8 +148,8 @@ impl SharedSet {
             })
             .collect();
         for hop in (0..net.channels()).map(|channel| net.hop(channel)).filter(|hop| hop.peer != NOWHERE) {
-            for (vl, to) in (0..set.vls).flat_map(|vl| (0..set.vls).map(move |to| (vl, to))) {
-                let words = &mut set.words[row(hop, self.vls, vl, to)..][..hop.words as usize];
+            for (vl, to) in (0..self.vls).flat_map(|vl| onto(self.vls, self.straight, vl).map(move |to| (vl, to))) {
+                let words = &mut set.words[row(hop, self.vls, self.straight, vl, to)..][..hop.words as usize];
                 words.iter_mut().zip(between[hop.peer as usize]).for_each(|(word, mask)| *word &= mask);
             }
         }
@@ -162,21 +167,27 @@ impl Set {
         let (channel, vl) = (node / self.vls, node % self.vls);
         let hop = net.hop(channel);
         let first = if hop.peer == NOWHERE { 0 } else { net.first_channel(hop.peer) + 1 };
-        (0..self.vls).flat_map(move |to| {
-            let words = &self.words[row(hop, self.vls, vl, to)..][..hop.words as usize];
+        onto(self.vls, self.straight, vl).flat_map(move |to| {
+            let words = &self.words[row(hop, self.vls, self.straight, vl, to)..][..hop.words as usize];
             let channels = words.iter().zip((first..).step_by(64)).flat_map(|(&word, first)| ones(word).map(move |bit| first + bit));
             channels.map(move |channel| channel * self.vls + to)
         })
     }
 }
 
-/// Where the row of bits begins for packets that came by `hop` on `vl` and leave on `to`.
-#[inline]
-fn row(hop: Hop, vls: usize, vl: usize, to: usize) -> usize {
-    hop.set as usize * vls * vls + (vl * vls + to) * hop.words as usize
+/// The VLs on which packets of a VL can go on.
+fn onto(vls: usize, straight: bool, vl: usize) -> std::ops::Range<usize> {
+    if straight { vl..vl + 1 } else { 0..vls }
 }
 
-fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+/// Where the row of bits begins for packets that came by `hop` on `vl` and leave on `to`.
+#[inline]
+fn row(hop: Hop, vls: usize, straight: bool, vl: usize, to: usize) -> usize {
+    let (rows, row) = if straight { (vls, vl) } else { (vls * vls, vl * vls + to) };
+    hop.set as usize * rows + row * hop.words as usize
+}
+
+pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros() as usize;
         word &= word.checked_sub(1)?;

@@ -1,6 +1,6 @@
 use crate::cycle::short_cycle;
 use crate::dependencies::{Set, mark_live};
-use crate::lanes::Tree;
+use crate::lanes::{Classes, Tree};
 use crate::net::{Block, Column, Net};
 use crate::report::Place;
 use heddle_fabric::{Lanes, Lid, SwitchIndex, Tables};
@@ -65,14 +65,14 @@ fn a_lid_on(
     (from, vl): ((SwitchIndex, u8), usize),
     (to, next): ((SwitchIndex, u8), usize),
 ) -> Option<Lid> {
-    let (mut block, mut tree) = (Block::default(), Tree::default());
+    let (classes, mut block, mut tree) = (Classes::new(net, lanes), Block::default(), Tree::default());
     let row = lanes.row(to.0, net.entry(from.0.0, from.1), to.1);
     for (number, columns) in net.columns().enumerate() {
         let both = |column: &&Column| [from, to].iter().all(|&(switch, port)| tables.port(switch, column.lid) == port);
         for column in columns.iter().filter(both) {
             block.load(net, tables, number);
-            tree.follow(net, tables, lanes, &block, column, None);
-            if tree.usage[from.0.index()].iter().zip(row).any(|(vls, &to)| vls >> vl & 1 == 1 && usize::from(to) == next) {
+            tree.follow(net, tables, &classes, &block, column, None);
+            if tree.goes_on(&classes, from.0, vl, row, next) {
                 return Some(column.lid);
             }
         }
