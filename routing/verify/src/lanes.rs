@@ -179,7 +179,7 @@ impl Tree {
             }
         }
         usage.iter_mut().for_each(|vls| *vls &= !LOST);
-        self.dropped += u64::from(lost);
+        self.dropped += u64::from(lost && !net.apart(switch, column));
     }
 
     /// Hands a switch's packets on to the next, which there is. Whether that was something new to it.
@@ -210,7 +210,7 @@ impl Tree {
         for class in 0..classes.len() {
             let vls = self.usage[own + class];
             let to = classes.after(row, class, vls);
-            self.dropped += u64::from(to & LOST != 0);
+            self.dropped += u64::from(to & LOST != 0 && !net.apart(switch, column));
             is_new |= to & !LOST & !self.usage[next + class] != 0;
             self.usage[next + class] |= to & !LOST;
             if let Some(set) = set {
