@@ -57,7 +57,8 @@ fn assert_links(stock: &Stock, expected: &Graph, dump: &Dump) {
 /// # Panics
 /// When they are not clean, or are not all.
 pub fn assert_clean_routes(folder: &Path, host_ports: u64) {
-    assert_eq!(ibdmchk(folder), host_ports * host_ports.saturating_sub(1), "pairs of hosts' ports that ibdmchk followed");
+    let pairs = ibdmchk(folder).unwrap_or_else(|why| panic!("ibdmchk finds no clean routes in {}:\n{why}", folder.display()));
+    assert_eq!(pairs, host_ports * host_ports.saturating_sub(1), "pairs of hosts' ports that ibdmchk followed");
 }
 
 /// Compares two maps.

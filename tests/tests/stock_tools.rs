@@ -65,7 +65,6 @@ fn ring_through_umad() {
 
 /// The judge of the tests here does find what is wrong: in a ring where all packets go the same way round, they can wait for each other.
 #[test]
-#[should_panic(expected = "credit loops in routing")]
 fn ibdmchk_finds_a_circle() {
     let mut builder = generate("ring:6,hosts=1").unwrap();
     builder.assign_lids().unwrap();
@@ -79,7 +78,8 @@ fn ibdmchk_finds_a_circle() {
     }
     let folder = tempfile::tempdir().unwrap();
     heddle_formats::write_opensm_dumps(folder.path(), &fabric, &tables).unwrap();
-    ibdmchk(folder.path());
+    let why = ibdmchk(folder.path()).unwrap_err();
+    assert!(why.contains("credit loops in routing"), "{why}");
 }
 
 /// `hosts` is how many the shape has, 0 if that is not known beforehand.

@@ -12,7 +12,7 @@ pub(crate) fn compare(spec: &str) {
     let seat = ibsim.seat(Graph::of(&fabric).first_host().0);
     let (opensm, _) = OpenSm::once_within(opensm::LIMIT, &seat, &["--maxsmps", "64", "--routing_engine", "ftree"]);
     let start = Instant::now();
-    let pairs = ibdmchk(opensm.folder());
+    let pairs = ibdmchk(opensm.folder()).unwrap_or_else(|why| panic!("{why}"));
     let theirs = start.elapsed();
     let start = Instant::now();
     let (fabric, tables) = opensm::dumped(&fabric, opensm.folder());
