@@ -9,7 +9,7 @@ use heddle_fabric::Fabric;
 /// No channel.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// The ports of exit of all switches.
+/// The ports of exit of all switches, or several virtual lanes of each.
 pub(crate) struct Channels {
     /// By channel: where its dependencies begin, as bits for the ports of the switch at its end.
     begin: Vec<u32>,
@@ -20,12 +20,19 @@ pub(crate) struct Channels {
 
 impl Channels {
     pub(crate) fn new(fabric: &Fabric) -> Self {
+        Self::with_lanes(fabric, 1)
+    }
+
+    /// Each virtual lane of a channel counts as a channel: that of `channel` and `vl` has the number `channel * vls + vl`.
+    pub(crate) fn with_lanes(fabric: &Fabric, vls: u32) -> Self {
         let mut channels = Self { begin: Vec::new(), next: Vec::new(), words: 0 };
         for channel in 0..fabric.channel_count() {
-            channels.begin.push(channels.words as u32);
             let peer = fabric.channel_peer(channel).map(|(peer, _)| peer);
-            channels.next.push(peer.map_or(NOWHERE, |peer| fabric.channel(peer, 0) as u32));
-            channels.words += peer.map_or(0, |peer| usize::from(fabric.switch(peer).num_ports) / 64 + 1);
+            for _ in 0..vls {
+                channels.begin.push(channels.words as u32);
+                channels.next.push(peer.map_or(NOWHERE, |peer| fabric.channel(peer, 0) as u32 * vls));
+                channels.words += peer.map_or(0, |peer| ((usize::from(fabric.switch(peer).num_ports) + 1) * vls as usize).div_ceil(64));
+            }
         }
         channels
     }
@@ -43,6 +50,7 @@ impl Channels {
 }
 
 /// A set of dependencies without a circle.
+#[derive(Clone)]
 pub(crate) struct Acyclic {
     bits: Vec<u64>,
     /// By channel: its place in the order; and the reverse.
@@ -81,6 +89,24 @@ impl Acyclic {
             return false;
         }
         self.bits[word] |= bit;
+        true
+    }
+
+    /// Adds all of these dependencies, or none if together they close a circle; returns whether they are there.
+    pub(crate) fn add_all(&mut self, channels: &Channels, dependencies: &[(u32, u32)]) -> bool {
+        let mut added = Vec::new();
+        for &(from, to) in dependencies {
+            let (word, bit) = channels.place(from, to);
+            if self.bits[word] & bit != 0 {
+                continue;
+            }
+            if self.forbidden[word] & bit != 0 || !self.order(channels, from, to) {
+                added.into_iter().for_each(|(word, bit): (usize, u64)| self.bits[word] &= !bit);
+                return false;
+            }
+            self.bits[word] |= bit;
+            added.push((word, bit));
+        }
         true
     }
 

@@ -43,6 +43,7 @@ mod graph;
 mod grid;
 mod layers;
 mod min_hop;
+mod multicast;
 mod options;
 mod order;
 mod refusal;
@@ -52,6 +53,7 @@ mod sssp;
 mod up_down;
 
 pub use engine::{Description, Engine, UnknownEngine};
+pub use multicast::{Multicast, NoTree, multicast};
 pub use options::Options;
 pub use refusal::Refusal;
 

@@ -19,13 +19,16 @@ pub struct Refusal {
 impl Refusal {
     /// The refusal as text, without the engine's name, with names and GUIDs of the first culprits. `fabric` is the one that was to be routed.
     pub fn display<'a>(&'a self, fabric: &'a Fabric) -> impl fmt::Display + 'a {
-        Explained { refusal: self, fabric }
+        Explained { reason: &self.reason, culprits: &self.culprits, remedy: &self.remedy, fabric }
     }
 }
 
-struct Explained<'a> {
-    refusal: &'a Refusal,
-    fabric: &'a Fabric,
+/// What is wrong, who is in the way and what to do, as text.
+pub(crate) struct Explained<'a> {
+    pub(crate) reason: &'a str,
+    pub(crate) culprits: &'a [NodeIndex],
+    pub(crate) remedy: &'a str,
+    pub(crate) fabric: &'a Fabric,
 }
 
 /// How many culprits are named.
@@ -33,7 +36,7 @@ const NAMED: usize = 8;
 
 impl fmt::Display for Explained<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refusal { reason, culprits, remedy, .. } = self.refusal;
+        let Self { reason, culprits, remedy, .. } = self;
         write!(f, "{reason}")?;
         if !culprits.is_empty() {
             f.write_str(": ")?;

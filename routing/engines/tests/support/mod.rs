@@ -5,6 +5,7 @@ use heddle_engines::Engine;
 use heddle_fabric::{EndPort, Fabric, FabricBuilder, Guid, Link, NO_PORT, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex, Tables};
 use petgraph::algo::toposort;
 use petgraph::graph::{DiGraph, NodeIndex as Vertex};
+use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 /// The engines that route any connected fabric, given VLs enough.
@@ -265,4 +266,51 @@ pub fn imbalance(fabric: &Fabric, tables: &Tables) -> f64 {
 pub fn shortest(fabric: &Fabric, from: SwitchIndex) -> Vec<u32> {
     let found = petgraph::algo::dijkstra(fabric.graph(), from, None, |_| 1u32);
     (0..fabric.switch_count() as u32).map(|switch| found[&SwitchIndex(switch)]).collect()
+}
+
+/// A connected fabric of up to 24 switches: a random tree, and random cables beside (parallel ones and cables from a switch to itself
+/// too), and up to 3 hosts a switch, some with a range of LIDs.
+pub fn random_fabric() -> impl Strategy<Value = Fabric> {
+    (1usize..24, any::<u64>(), 0usize..40, prop::collection::vec((0usize..4, 0u8..4), 24)).prop_map(|(switches, seed, more, hosts)| {
+        let mut random = random(seed >> 1);
+        let mut site = Site::new();
+        let guids = (0..switches).map(|number| (number as u64 * 7919 + seed % 1000) % 10007 + 1);
+        let nodes: Vec<_> = guids.map(|guid| site.switch_with_guid(guid)).collect();
+        for number in 1..switches {
+            site.cable(nodes[random(number)], nodes[number]);
+        }
+        for _ in 0..more {
+            site.cable(nodes[random(switches)], nodes[random(switches)]);
+        }
+        for (&switch, (count, lmc)) in nodes.iter().zip(hosts) {
+            for _ in 0..count {
+                let host = site.host(switch);
+                site.builder.port_mut(host).unwrap().lmc = lmc;
+            }
+        }
+        site.build()
+    })
+}
+
+/// The same fabric with its nodes in another order, and the place of each node there.
+pub fn shuffled(fabric: &Fabric, seed: u64) -> (Fabric, Vec<NodeIndex>) {
+    let mut random = random(seed);
+    let mut left: Vec<NodeIndex> = (0..fabric.nodes().len() as u32).map(NodeIndex).collect();
+    let mut moved = vec![NodeIndex(0); left.len()];
+    let mut builder = FabricBuilder::new();
+    while !left.is_empty() {
+        let node = left.swap_remove(random(left.len()));
+        moved[node.index()] = builder.add_node(fabric.node(node).clone()).unwrap();
+    }
+    for node in (0..moved.len() as u32).map(NodeIndex) {
+        for (number, port) in fabric.node_ports(node).iter().enumerate() {
+            let at = PortRef::new(moved[node.index()], number as u8);
+            let spec = builder.port_mut(at).unwrap();
+            (spec.lid, spec.lmc) = (port.lid, port.lmc);
+            if let Some(peer) = port.peer {
+                builder.connect(at, PortRef::new(moved[peer.node.index()], peer.port), port.link).unwrap();
+            }
+        }
+    }
+    (builder.build(), moved)
 }
