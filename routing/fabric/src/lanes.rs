@@ -108,8 +108,12 @@ impl Lanes {
 
     /// How many VLs there must be: one more than the largest that a row has for an SL in use, [`DROP_VL`] excepted.
     pub fn vls(&self) -> u8 {
-        let used = self.used_levels();
-        let vls = self.rows.iter().flat_map(|row| row.iter().enumerate()).filter(|(sl, vl)| used >> sl & 1 == 1 && **vl < DROP_VL);
+        self.vls_of(self.used_levels())
+    }
+
+    /// The same, if these SLs were in use.
+    pub fn vls_of(&self, levels: u16) -> u8 {
+        let vls = self.rows.iter().flat_map(|row| row.iter().enumerate()).filter(|(sl, vl)| levels >> sl & 1 == 1 && **vl < DROP_VL);
         vls.map(|(_, &vl)| vl + 1).max().unwrap_or(1)
     }
 }

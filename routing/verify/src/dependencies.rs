@@ -113,7 +113,7 @@ impl SharedSet {
 
     /// Notes that packets that came by `hop` leave by `port`, if the switch there has that port; for sets of one VL.
     #[inline]
-    fn insert(&self, hop: Hop, port: u8) {
+    pub(crate) fn insert(&self, hop: Hop, port: u8) {
         let bit = u32::from(port.wrapping_sub(1));
         if bit / 64 < hop.words {
             self.mark((hop.set + bit / 64) as usize, bit);

@@ -31,6 +31,8 @@
 //! tables would pass. If the tables are free of cycles even with them, the certificate says so
 //! ([`Certificate::covers_switch_to_switch`]).
 //!
+//! [`verify_transition`] looks at the way from old tables to new ones: what packets can meet while some switches have the ones and some the others.
+//!
 //! [`prove`] makes a [`Proven`], the only kind of tables that a subnet manager accepts. [`quality`] and [`patterns`] say how good routes are.
 //!
 //! Everything is `O(switches * LIDs)` with one pass over the tables in blocks of 64 LIDs, spread over rayon's threads; the results do not
@@ -74,6 +76,7 @@ mod quality;
 mod reach;
 mod report;
 mod traffic;
+mod transition;
 mod witness;
 
 pub use certificate::{Certificate, Violation};
@@ -83,6 +86,7 @@ pub use patterns::{Effort, Patterns, patterns};
 pub use proven::{Proven, prove};
 pub use quality::{Quality, quality};
 pub use report::{Deadlock, Place, Reason, Report, Unreachable};
+pub use transition::{MixedDrop, MixedLoop, MixedStep, MixedWitness, Side, Transition, verify_transition};
 pub use witness::{Step, Witness};
 
 use heddle_fabric::{Fabric, Tables};

@@ -26,7 +26,7 @@ pub(crate) enum Fate {
 pub(crate) type Fates = Vec<Fate>;
 
 /// The fates of packets to one LID by switch. Each switch is visited once: what is known of it holds for all who come by.
-fn fates(net: &Net<'_>, block: &Block, column: &Column, fates: &mut Fates) {
+pub(crate) fn fates(net: &Net<'_>, block: &Block, column: &Column, fates: &mut Fates) {
     fates.clear();
     fates.resize(net.switches(), Fate::Unknown);
     let mut route = Vec::new();

@@ -4,16 +4,16 @@ use crate::fabric::{self, FabricArguments};
 use crate::out::Out;
 use crate::progress::Progress;
 use anyhow::Context;
-use heddle_fabric::{Lanes, Levels};
+use heddle_fabric::{Fabric, Lanes, Levels, Tables};
 use heddle_formats::Warnings;
-use heddle_verify::{Deadlock, Effort, Patterns, Quality, Report, Unreachable, Witness};
+use heddle_verify::{Deadlock, Effort, MixedDrop, MixedLoop, MixedWitness, Patterns, Quality, Report, Transition, Unreachable, Witness};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Prove forwarding tables of whatever origin, or say what is wrong with them
 ///
 /// Exit status 1, with the pairs that do not reach each other, the loops and the circle of waiting channels in names, if the tables
-/// are not good. The fabric's own LIDs are used; ports without one get one.
+/// are not good, or (--from) if there is an order of the switches in which packets meet such things on the way. The fabric's own LIDs are used; ports without one get one.
 #[derive(clap::Args)]
 #[command(after_help = fabric::help(EXAMPLES))]
 pub(crate) struct Arguments {
@@ -32,6 +32,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     sl2vl: Option<PathBuf>,
 
+    /// The tables that the switches have now: say also what can happen to packets while the switches get the new ones, in whatever order
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
+    /// The SLs of the routes by those tables
+    #[arg(long, value_name = "FILE", requires = "from")]
+    from_sl: Option<PathBuf>,
+
+    /// The SL2VL tables beside those tables
+    #[arg(long, value_name = "FILE", requires = "from")]
+    from_sl2vl: Option<PathBuf>,
+
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -41,6 +53,7 @@ const EXAMPLES: &str = "\
 Examples:
   heddle verify site.ibnetdiscover --lfts opensm-lfts.dump
   heddle verify site.ibnetdiscover --lfts opensm-lfts.dump --sl path-sl --sl2vl opensm-sl2vl.dump
+  heddle verify site.ibnetdiscover --lfts new/opensm-lfts.dump --from old/opensm-lfts.dump
   heddle route gen:clos2:8 --engine min-hop --out routes && heddle verify gen:clos2:8 --lfts routes/opensm-lfts.dump
 ";
 
@@ -49,50 +62,73 @@ impl Arguments {
         let mut progress = Progress::new();
         progress.step("reading");
         let (fabric, fabric_warnings, lids) = self.fabric.load()?.with_lids()?;
-        let (name, bytes) = read(&self.lfts)?;
-        let (mut tables, warnings) = heddle_formats::read_lfts(&bytes, &name, &fabric)?;
-        fabric::tell_warnings(&name, &warnings);
-        let mut all_warnings = vec![fabric_warnings, warnings];
-        if self.sl.is_some() || self.sl2vl.is_some() {
-            let mut levels = Levels::ByDestination(vec![0; tables.row_len()]);
-            if let Some(path) = &self.sl {
-                let (name, bytes) = read(path)?;
-                let (read, warnings) = heddle_formats::read_path_sl(&bytes, &name, &fabric, &tables)?;
-                fabric::tell_warnings(&name, &warnings);
-                all_warnings.push(warnings);
-                levels = read;
-            }
-            let lanes = match &self.sl2vl {
-                Some(path) => {
-                    let (name, bytes) = read(path)?;
-                    let (lanes, warnings) = heddle_formats::read_sl2vl(&bytes, &name, &fabric, levels)?;
-                    fabric::tell_warnings(&name, &warnings);
-                    all_warnings.push(warnings);
-                    lanes
-                }
-                None => Lanes::uniform(levels, Lanes::IDENTITY),
-            };
-            tables.set_lanes(Some(lanes));
-        }
+        let mut all_warnings = vec![fabric_warnings];
+        let tables = read_tables(&fabric, &self.lfts, self.sl.as_deref(), self.sl2vl.as_deref(), &mut all_warnings)?;
+        let old = match &self.from {
+            Some(path) => Some(read_tables(&fabric, path, self.from_sl.as_deref(), self.from_sl2vl.as_deref(), &mut all_warnings)?),
+            None => None,
+        };
         progress.step("proving");
         let report = heddle_verify::verify(&fabric, &tables);
+        let transition = old.map(|old| heddle_verify::verify_transition(&fabric, &old, &tables));
         progress.step("measuring the routes");
         let quality = heddle_verify::quality(&fabric, &tables);
         let patterns = heddle_verify::patterns(&fabric, &tables, Effort::default());
         drop(progress);
 
         if self.json {
-            out.json(&Json::new(&report, quality, patterns, &all_warnings))?;
+            out.json(&Json::new(&report, transition.as_ref(), quality, patterns, &all_warnings))?;
         } else {
             out.line(format_args!("{}; LIDs: {lids}", fabric::size(&fabric)))?;
             out.line(&report)?;
+            if let (Some(transition), Some(path)) = (&transition, &self.from) {
+                out.line(format_args!("from {}: {transition}", path.display()))?;
+            }
             out.line(fabric::quality(&quality))?;
             if let Some(patterns) = patterns {
                 out.line(format_args!("bandwidth: {}", fabric::bandwidth(&patterns)))?;
             }
         }
-        Ok(if report.is_good() { Outcome::Fine } else { Outcome::Finding })
+        let fine = report.is_good() && transition.is_none_or(|transition| transition.any_order());
+        Ok(if fine { Outcome::Fine } else { Outcome::Finding })
     }
+}
+
+/// Tables from files, with their SLs and VLs if there are files for these.
+fn read_tables(
+    fabric: &Fabric,
+    lfts: &Path,
+    sl: Option<&Path>,
+    sl2vl: Option<&Path>,
+    all_warnings: &mut Vec<Warnings>,
+) -> anyhow::Result<Tables> {
+    let (name, bytes) = read(lfts)?;
+    let (mut tables, warnings) = heddle_formats::read_lfts(&bytes, &name, fabric)?;
+    fabric::tell_warnings(&name, &warnings);
+    all_warnings.push(warnings);
+    if sl.is_none() && sl2vl.is_none() {
+        return Ok(tables);
+    }
+    let mut levels = Levels::ByDestination(vec![0; tables.row_len()]);
+    if let Some(path) = sl {
+        let (name, bytes) = read(path)?;
+        let (read, warnings) = heddle_formats::read_path_sl(&bytes, &name, fabric, &tables)?;
+        fabric::tell_warnings(&name, &warnings);
+        all_warnings.push(warnings);
+        levels = read;
+    }
+    let lanes = match sl2vl {
+        Some(path) => {
+            let (name, bytes) = read(path)?;
+            let (lanes, warnings) = heddle_formats::read_sl2vl(&bytes, &name, fabric, levels)?;
+            fabric::tell_warnings(&name, &warnings);
+            all_warnings.push(warnings);
+            lanes
+        }
+        None => Lanes::uniform(levels, Lanes::IDENTITY),
+    };
+    tables.set_lanes(Some(lanes));
+    Ok(tables)
 }
 
 fn read(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
@@ -112,6 +148,9 @@ struct Json<'a> {
     unreachable: &'a [Unreachable],
     /// The circle of channels that wait for each other; null if there is none.
     deadlock: Option<&'a Witness>,
+    /// Only with `--from`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transition: Option<TransitionJson<'a>>,
     /// Of the routes that arrive.
     quality: Quality,
     /// What share of a link flows get; null with fewer than two hosts.
@@ -120,7 +159,13 @@ struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    fn new(report: &'a Report, quality: Quality, bandwidth: Option<Patterns>, warnings: &[Warnings]) -> Self {
+    fn new(
+        report: &'a Report,
+        transition: Option<&'a Transition>,
+        quality: Quality,
+        bandwidth: Option<Patterns>,
+        warnings: &[Warnings],
+    ) -> Self {
         Self {
             switches: report.switches,
             endports: report.end_ports,
@@ -131,9 +176,44 @@ impl<'a> Json<'a> {
                 Deadlock::Free(_) => None,
                 Deadlock::Cyclic(witness) => Some(witness),
             },
+            transition: transition.map(TransitionJson::from),
             quality,
             bandwidth,
             warnings: warnings.iter().flat_map(Warnings::iter).map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// What can happen on the way from the tables of `--from`.
+#[derive(Serialize)]
+struct TransitionJson<'a> {
+    /// Whether switches can be written in any order: without what follows.
+    any_order: bool,
+    changed_entries: u64,
+    changed_lids: u64,
+    looping_lids: u64,
+    #[serde(rename = "loop")]
+    a_loop: Option<&'a MixedLoop>,
+    dropping_lids: u64,
+    drop: Option<&'a MixedDrop>,
+    lost_before: u64,
+    rounds: Option<u32>,
+    deadlock: Option<&'a MixedWitness>,
+}
+
+impl<'a> From<&'a Transition> for TransitionJson<'a> {
+    fn from(transition: &'a Transition) -> Self {
+        Self {
+            any_order: transition.any_order(),
+            changed_entries: transition.changed_entries,
+            changed_lids: transition.changed_lids,
+            looping_lids: transition.looping_lids,
+            a_loop: transition.a_loop.as_ref(),
+            dropping_lids: transition.dropping_lids,
+            drop: transition.a_drop.as_ref(),
+            lost_before: transition.lost_before,
+            rounds: transition.rounds,
+            deadlock: transition.deadlock.as_ref().err(),
         }
     }
 }

@@ -187,6 +187,44 @@ fn long_routes_are_a_warning() {
     }
 }
 
+/// Round a ring with one gap, then with another: each is free of deadlock, but not both together.
+#[test]
+fn the_way_from_old_tables_to_new_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    // By how far the gap is moved.
+    let [old, new] = [("old", 0), ("new", 2)].map(|(name, by)| {
+        let mut text = String::new();
+        for from in 0..4 {
+            text += &format!("Unicast lids [0x0-0x8] of switch Lid {} guid 0x02000001000000{from}0 (switch-{from}):\n", 2 * from + 2);
+            for to in 0..4 {
+                let across = if (to + by) % 4 > (from + by) % 4 { 2 } else { 3 };
+                let [host, own] = if from == to { [1, 0] } else { [across, across] };
+                text += &format!("{:#06x} {host:03} : (host)\n{:#06x} {own:03} : (switch)\n", 2 * to + 1, 2 * to + 2);
+            }
+        }
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    });
+    for tables in [&old, &new] {
+        assert_status(&run(&["verify", "gen:ring:4", "--lfts", tables]), 0);
+    }
+    assert_status(&run(&["verify", "gen:ring:4", "--lfts", &old, "--from", &old]), 0);
+    let output = run(&["verify", "gen:ring:4", "--lfts", &new, "--from", &old]);
+    assert_status(&output, 1);
+    assert!(
+        stdout(&output).contains("not free of deadlock in any order") && stdout(&output).contains("(old table)"),
+        "{}",
+        stdout(&output)
+    );
+    let output = run(&["verify", "gen:ring:4", "--lfts", &new, "--from", &old, "--json"]);
+    assert_status(&output, 1);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["verified"]["deadlock_free"], true);
+    assert_eq!((&json["transition"]["any_order"], &json["transition"]["dropping_lids"]), (&Value::from(false), &Value::from(0)));
+    assert!(json["transition"]["deadlock"]["steps"][0]["by"].is_string());
+}
+
 #[test]
 fn unproven_tables_are_never_written() {
     let folder = tempfile::tempdir().unwrap();

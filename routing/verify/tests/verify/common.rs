@@ -146,8 +146,8 @@ pub(crate) fn judge(fabric: &Fabric, tables: &Tables) -> Judgement {
     judgement
 }
 
-pub(crate) fn has_cycle(dependencies: &Dependencies) -> bool {
-    let mut graph = DiGraph::<Channel, ()>::new();
+pub(crate) fn has_cycle<Node: Copy + Ord, Lids>(dependencies: &BTreeMap<(Node, Node), Lids>) -> bool {
+    let mut graph = DiGraph::<Node, ()>::new();
     let mut nodes = BTreeMap::new();
     for (from, to) in dependencies.keys() {
         let [from, to] = [from, to].map(|&channel| *nodes.entry(channel).or_insert_with(|| graph.add_node(channel)));

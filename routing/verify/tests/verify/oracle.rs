@@ -6,7 +6,7 @@ use heddle_verify::{Certificate, Deadlock, Violation, check_certificate, quality
 use proptest::prelude::*;
 
 /// Switches with up to 5 hosts of random LMC each, some with two ports, and random cables, parallel ones and some from a switch to itself.
-fn fabrics() -> impl Strategy<Value = Fabric> {
+pub(crate) fn fabrics() -> impl Strategy<Value = Fabric> {
     let cables = |count: usize| proptest::collection::vec((0..count, 0..count), 0..=3 * count);
     let hosts = |count: usize| proptest::collection::vec((0..count, 0..count, 0u8..=2), 0..=5);
     let sizes = 1usize..=7;
@@ -37,7 +37,7 @@ fn fabrics() -> impl Strategy<Value = Fabric> {
 }
 
 /// Shortest routes, or the same with any ports, with any number of entries changed to any port.
-fn tables(fabric: Fabric) -> impl Strategy<Value = (Fabric, Tables)> {
+pub(crate) fn tables(fabric: Fabric) -> impl Strategy<Value = (Fabric, Tables)> {
     let count = fabric.switch_count() as u32;
     let top = fabric.top_lid().map_or(0, Lid::index);
     let changes = proptest::collection::vec((0..count, 0..=top, prop_oneof![0u8..20, Just(255), any::<u8>()]), 0..6);
