@@ -41,14 +41,17 @@ pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: 
     let mut ends: Vec<Vec<&EndPort>> = vec![Vec::new(); count];
     fabric.end_ports().iter().for_each(|end| ends[end.switch.index()].push(end));
     let mut search = Search::new(count);
+    let mut ports = Vec::new();
     for (target, ends) in ends.iter().enumerate().filter(|(_, ends)| !ends.is_empty()) {
         search.run(graph, &grid, target);
         let mut level = vec![0u8; count];
         for &switch in &search.order {
             let switch = switch as usize;
             let edge = search.edge[switch];
+            ports.clear();
             if edge != NONE {
                 let edge = edge as usize;
+                graph.turns(&[edge], &mut ports);
                 let (dimension, forward) = grid.edge[edge];
                 let here = grid.place[switch][usize::from(dimension)];
                 let last = grid.dimensions[usize::from(dimension)].length - 1;
@@ -60,7 +63,6 @@ pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: 
                 for (offset, lid) in end.lids().enumerate() {
                     levels[switch * row_len + lid.index()] = level[switch];
                     if edge != NONE {
-                        let ports = graph.ports(edge as usize);
                         tables.rows_mut()[switch * row_len + lid.index()] = ports[(turn + offset) % ports.len()];
                     }
                 }

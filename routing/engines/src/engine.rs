@@ -64,6 +64,27 @@ impl Engine {
         }
     }
 
+    /// The options of [`crate::Options`] that it heeds beside `max-vls`, by the names of their flags.
+    pub const fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::MinHop => &["hop-weights", "port-order", "routing-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
+            Self::UpDown => &[
+                "roots",
+                "ids",
+                "compute-nodes",
+                "io-nodes",
+                "port-order",
+                "routing-order",
+                "ignore-links",
+                "throttled avoid",
+                "throttled weigh",
+                "seed",
+            ],
+            Self::Sssp | Self::Dfsssp => &["ignore-links", "throttled avoid", "seed"],
+            Self::Dor | Self::Torus => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
+        }
+    }
+
     /// What it needs, guarantees and costs.
     pub const fn description(self) -> Description {
         match self {

@@ -1,6 +1,10 @@
 //! The switches and which of them are neighbours, with parallel cables as one edge.
 
+use crate::Options;
+use crate::links;
+use crate::options::Throttled;
 use heddle_fabric::{Fabric, SwitchIndex};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A compact sparse row graph. An *edge* is one direction between two neighbours; its number is its place in the rows.
@@ -9,19 +13,64 @@ pub(crate) struct Graph {
     peer: Vec<u32>,
     port_base: Vec<u32>,
     ports: Vec<u8>,
+    /// By place in `ports`; empty where all have 1.
+    shares: Vec<u8>,
+    /// By edge; empty where all are 1.
+    weight: Vec<u8>,
+    /// By switch whose ports have an order: the place of each port in it.
+    port_order: BTreeMap<usize, [u8; 256]>,
+    /// By switch.
+    tie: Vec<u64>,
 }
 
 impl Graph {
     pub(crate) fn new(fabric: &Fabric) -> Self {
-        let mut graph = Self { base: vec![0], peer: Vec::new(), port_base: vec![0], ports: Vec::new() };
+        Self::heeding(fabric, &Options::default())
+    }
+
+    /// With what `options` say about weights, shares, and the order of ports and of equals. Of parallel cables with different weights the
+    /// lightest are in the graph.
+    pub(crate) fn heeding(fabric: &Fabric, options: &Options) -> Self {
+        let mut graph = Self {
+            base: vec![0],
+            peer: Vec::new(),
+            port_base: vec![0],
+            ports: Vec::new(),
+            shares: Vec::new(),
+            weight: Vec::new(),
+            port_order: BTreeMap::new(),
+            tie: Vec::new(),
+        };
+        let shares = if options.throttled == Throttled::Weigh { links::shares(fabric) } else { Vec::new() };
         let mut arcs = Vec::new();
         for switch in 0..fabric.switch_count() {
+            let index = SwitchIndex(switch as u32);
+            let guid = fabric.switch(index).guid;
+            graph.tie.push(mixed(guid.0, options.seed));
+            if let Some(ports) = options.port_order.get(&guid) {
+                let mut places = [UNLISTED; 256];
+                ports.iter().zip(0..UNLISTED).rev().for_each(|(&port, place)| places[usize::from(port)] = place);
+                graph.port_order.insert(switch, places);
+            }
             arcs.clear();
-            arcs.extend(fabric.arcs(SwitchIndex(switch as u32)).iter().map(|arc| (arc.peer.0, arc.port)));
+            arcs.extend(fabric.arcs(index).iter().enumerate().map(|(number, arc)| {
+                let share = shares.get(switch).map_or(1, |shares| shares[number]);
+                let weight = options.hop_weights.get(&(guid, arc.port)).map_or(1, |&weight| weight.max(1));
+                let tie = if options.seed == 0 { 0 } else { mixed(graph.tie[switch] ^ u64::from(arc.port), options.seed) };
+                (arc.peer.0, weight, (graph.port_place(switch, arc.port), tie, arc.port), share)
+            }));
             arcs.sort_unstable();
             for cables in arcs.chunk_by(|a, b| a.0 == b.0) {
-                graph.peer.push(cables[0].0);
-                graph.ports.extend(cables.iter().map(|&(_, port)| port));
+                let (peer, weight, ..) = cables[0];
+                graph.peer.push(peer);
+                let lightest = cables.iter().filter(|cable| cable.1 == weight);
+                graph.ports.extend(lightest.clone().map(|&(.., (.., port), _)| port));
+                if !options.hop_weights.is_empty() {
+                    graph.weight.push(weight);
+                }
+                if !shares.is_empty() {
+                    graph.shares.extend(lightest.map(|&(.., share)| share));
+                }
                 graph.port_base.push(graph.ports.len() as u32);
             }
             graph.base.push(graph.peer.len() as u32);
@@ -51,9 +100,54 @@ impl Graph {
         &self.peer[self.edges(switch)]
     }
 
-    /// The ports of an edge's cables, ascending.
+    /// The ports of an edge's cables, ascending unless the user gave another order.
     pub(crate) fn ports(&self, edge: usize) -> &[u8] {
         &self.ports[self.port_base[edge] as usize..self.port_base[edge + 1] as usize]
+    }
+
+    /// How many shares of the routes the cables of an edge should have, one after the other as in [`Graph::ports`]; `None` if all have 1.
+    pub(crate) fn shares(&self, edge: usize) -> Option<&[u8]> {
+        self.shares.get(self.port_base[edge] as usize..self.port_base[edge + 1] as usize)
+    }
+
+    /// How long the way over an edge is, by the user's weights; `None` if it is 1 hop for all.
+    pub(crate) fn weights(&self) -> Option<&[u8]> {
+        Some(&self.weight[..]).filter(|weight| !weight.is_empty())
+    }
+
+    /// The place of a port in the order that the user gave for a switch, the same for all that are not in it.
+    pub(crate) fn port_place(&self, switch: usize, port: u8) -> u8 {
+        self.port_order.get(&switch).map_or(0, |places| places[usize::from(port)])
+    }
+
+    /// What decides between switches that are equal; different for each.
+    pub(crate) fn tie(&self, switch: usize) -> u64 {
+        self.tie[switch]
+    }
+
+    /// The ports of some edges as they are to be taken in turn: the first cable to each neighbour, then the second, and so on. Then the same
+    /// again for those that have a second share, and so on.
+    pub(crate) fn turns(&self, edges: &[usize], turns: &mut Vec<u8>) {
+        turns.clear();
+        for share in 1.. {
+            let first = turns.len();
+            for cable in 0.. {
+                let mut any = false;
+                for &edge in edges {
+                    let Some(&port) = self.ports(edge).get(cable) else { continue };
+                    any = true;
+                    if self.shares(edge).is_none_or(|shares| shares[cable] >= share) {
+                        turns.push(port);
+                    }
+                }
+                if !any {
+                    break;
+                }
+            }
+            if turns.len() == first || self.shares.is_empty() {
+                return;
+            }
+        }
     }
 
     /// How many hops each switch is from the nearest of `sources`; `u32::MAX` if it cannot be reached.
@@ -107,6 +201,21 @@ impl Graph {
             std::mem::swap(&mut front, &mut next);
         }
     }
+}
+
+/// The place of ports that are not in an order.
+const UNLISTED: u8 = u8::MAX;
+
+/// A number in another order for each seed, the same for none but itself; 0 leaves it. The mixer of splitmix64, which maps one to one
+/// (G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+fn mixed(number: u64, seed: u64) -> u64 {
+    if seed == 0 {
+        return number;
+    }
+    let mut state = number ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ state >> 31
 }
 
 /// The places of the ones in a word.

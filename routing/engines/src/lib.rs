@@ -42,10 +42,12 @@ mod gaps;
 mod graph;
 mod grid;
 mod layers;
+mod links;
 mod min_hop;
 mod multicast;
 mod options;
 mod order;
+mod precedence;
 mod refusal;
 mod slots;
 mod spread;
@@ -54,7 +56,7 @@ mod up_down;
 
 pub use engine::{Description, Engine, UnknownEngine};
 pub use multicast::{Multicast, NoTree, multicast};
-pub use options::Options;
+pub use options::{Options, Throttled};
 pub use refusal::Refusal;
 
 use graph::Graph;
@@ -68,12 +70,18 @@ use order::Order;
 /// without entries.
 ///
 /// # Errors
-/// A [`Refusal`] if the options contradict each other, if the switches are in parts without a cable between them, if hosts are cabled to hosts beside the rest, or if the routes
-/// need more VLs than `options` allow.
+/// A [`Refusal`] if the options contradict each other, if the switches are in parts without a cable between them, if hosts are cabled to
+/// hosts beside the rest, or if the routes need more VLs than `options` allow.
 pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Tables, Refusal> {
+    let (options, _) = &options.heeded(engine);
+    if let Some(refusal) = options::if_contradictory(engine, fabric, options) {
+        return Err(refusal);
+    }
+    let usable = links::usable(engine, fabric, options)?;
+    let fabric = usable.as_ref().unwrap_or(fabric);
     let mut tables = Tables::new(fabric, engine.name());
-    let graph = Graph::new(fabric);
-    if let Some(refusal) = options::if_contradictory(engine, fabric, options).or_else(|| refusal::if_disconnected(engine, fabric, &graph)) {
+    let graph = Graph::heeding(fabric, options);
+    if let Some(refusal) = refusal::if_disconnected(engine, fabric, &graph) {
         return Err(refusal);
     }
     if tables.row_len() == 0 {
@@ -100,10 +108,10 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
                 tables.set_lanes(Some(Lanes::uniform(Levels::ByPair(levels), Lanes::IDENTITY)));
             }
         }
-        Engine::MinHop => spread::fill(&mut tables, fabric, &graph, &order, |targets, ways| min_hop::ways(&graph, targets, ways)),
+        Engine::MinHop => spread::fill(&mut tables, fabric, &graph, &order, options, |targets, ways| min_hop::ways(&graph, targets, ways)),
         Engine::UpDown => {
             let directions = up_down::Directions::new(&graph, &order);
-            spread::fill(&mut tables, fabric, &graph, &order, |targets, ways| up_down::ways(&directions, targets, ways));
+            spread::fill(&mut tables, fabric, &graph, &order, options, |targets, ways| up_down::ways(&directions, targets, ways));
         }
     }
     Ok(tables)

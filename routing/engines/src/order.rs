@@ -28,15 +28,15 @@ impl Order {
     pub(crate) fn new(fabric: &Fabric, graph: &Graph) -> Self {
         let hosts = host_counts(fabric);
         let keys = keys(graph, &hosts);
-        let placed = grow(fabric, graph, &keys);
+        let placed = grow(graph, &keys);
         let mut place = vec![0; graph.len()];
         for (number, &switch) in placed.iter().enumerate() {
             place[switch] = number as u32;
         }
         let bottoms = (0..graph.len()).filter(|&switch| graph.peers(switch).iter().all(|&peer| keys[peer as usize] <= keys[switch]));
         let level = graph.hops(bottoms);
-        let (rank, plane) = (ranks(graph, &placed, &place), planes(fabric, graph, &level));
-        Self { seat: seats(fabric, graph, &level, &rank, &plane), rank, plane, level, place, hosts }
+        let (rank, plane) = (ranks(graph, &placed, &place), planes(graph, &level));
+        Self { seat: seats(graph, &level, &rank, &plane), rank, plane, level, place, hosts }
     }
 }
 
@@ -87,16 +87,15 @@ fn keys(graph: &Graph, hosts: &[u32]) -> Vec<Key> {
 }
 
 /// The switches from the top down: first the one with the best key, then always the best among the neighbours of those before.
-/// Ties go to the nearer to the first, then to the lower GUID.
+/// Ties go to the nearer to the first, then to the lower [`Graph::tie`].
 ///
 /// After a switch, all its neighbours with a better key come at once. In a tree, cores that have no switch below them in common are
 /// joined by a leaf only; all switches between this leaf and the new cores are then above these, and can lead down to the leaf from
 /// there, where otherwise one alone could.
-fn grow(fabric: &Fabric, graph: &Graph, keys: &[Key]) -> Vec<usize> {
-    let guid = |switch: usize| fabric.switch(SwitchIndex(switch as u32)).guid;
-    let Some(top) = (0..graph.len()).min_by_key(|&switch| (keys[switch], guid(switch))) else { return Vec::new() };
+fn grow(graph: &Graph, keys: &[Key]) -> Vec<usize> {
+    let Some(top) = (0..graph.len()).min_by_key(|&switch| (keys[switch], graph.tie(switch))) else { return Vec::new() };
     let hops = graph.hops([top]);
-    let precedence = |switch: usize| (keys[switch], hops[switch], guid(switch), switch);
+    let precedence = |switch: usize| (keys[switch], hops[switch], graph.tie(switch), switch);
     let mut placed = Vec::with_capacity(graph.len());
     let mut taken = vec![false; graph.len()];
     let mut at_once = VecDeque::new();
@@ -139,13 +138,13 @@ fn ranks(graph: &Graph, placed: &[usize], place: &[u32]) -> Vec<u32> {
 
 /// From the top level down, each level's switches are joined with what they are cabled to at their own level and above; what is then in
 /// one piece is a plane. Losing cables does not change it as long as any holds the piece together.
-fn planes(fabric: &Fabric, graph: &Graph, level: &[u32]) -> Vec<u32> {
-    pieces(fabric, graph, level, |&switch| Reverse(level[switch]))
+fn planes(graph: &Graph, level: &[u32]) -> Vec<u32> {
+    pieces(graph, level, |&switch| Reverse(level[switch]))
 }
 
 /// The same from the bottom up gives the pods.
-fn seats(fabric: &Fabric, graph: &Graph, level: &[u32], rank: &[u32], plane: &[u32]) -> Vec<u32> {
-    let pod = pieces(fabric, graph, level, |&switch| level[switch]);
+fn seats(graph: &Graph, level: &[u32], rank: &[u32], plane: &[u32]) -> Vec<u32> {
+    let pod = pieces(graph, level, |&switch| level[switch]);
     let mut switches: Vec<usize> = (0..graph.len()).collect();
     let group = |switch: usize| (level[switch], plane[switch], pod[switch]);
     switches.sort_unstable_by_key(|&switch| (group(switch), rank[switch]));
@@ -158,14 +157,14 @@ fn seats(fabric: &Fabric, graph: &Graph, level: &[u32], rank: &[u32], plane: &[u
 
 /// Takes the levels in the order of `key`, each time joining the switches of a level with what they are cabled to of this and earlier
 /// levels: for each switch the number of the piece in which it is then.
-fn pieces<K: Ord>(fabric: &Fabric, graph: &Graph, level: &[u32], key: impl Fn(&usize) -> K) -> Vec<u32> {
+fn pieces<K: Ord>(graph: &Graph, level: &[u32], key: impl Fn(&usize) -> K) -> Vec<u32> {
     let mut by_level: Vec<usize> = (0..graph.len()).collect();
     by_level.sort_by_key(&key);
-    let mut by_guid: Vec<usize> = (0..graph.len()).collect();
-    by_guid.sort_unstable_by_key(|&switch| fabric.switch(SwitchIndex(switch as u32)).guid);
+    let mut by_tie: Vec<usize> = (0..graph.len()).collect();
+    by_tie.sort_unstable_by_key(|&switch| graph.tie(switch));
     let mut number = vec![0; graph.len()];
-    by_guid.into_iter().zip(0..).for_each(|(switch, at)| number[switch] = at);
-    // Each switch points towards its piece's first switch by GUID.
+    by_tie.into_iter().zip(0..).for_each(|(switch, at)| number[switch] = at);
+    // Each switch points towards the first switch of its piece.
     let mut towards: Vec<usize> = (0..graph.len()).collect();
     let mut piece = vec![0; graph.len()];
     for switches in by_level.chunk_by(|&a, &b| level[a] == level[b]) {

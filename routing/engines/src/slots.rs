@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// For each switch the cables up that it has, at the places where its equals have theirs.
 ///
 /// Switches of one level and plane are equals: they should lead to the same seats above by as many cables. What one of them has, all have a
-/// place for, so that the loss of a cable leaves a gap and moves no other.
+/// place for, so that the loss of a cable leaves a gap and moves no other. A cable has a place for each of its shares of the routes.
 pub(crate) struct Slots {
     base: Vec<u32>,
     ports: Vec<u8>,
@@ -22,6 +22,15 @@ pub(crate) struct Slots {
 
 const NOBODY: u32 = u32::MAX;
 
+/// A cable up.
+#[derive(Clone, Copy)]
+struct Cable {
+    port: u8,
+    /// The switch that it leads to.
+    peer: u32,
+    shares: u8,
+}
+
 /// A switch as those below see it: its plane, and its seat there.
 type Seat = (u32, u32);
 
@@ -31,12 +40,15 @@ impl Slots {
         for switch in 0..graph.len() {
             equals.entry((order.level[switch], order.plane[switch])).or_default().push(switch);
         }
-        let mut cables_up = vec![BTreeMap::<Seat, Vec<(u8, u32)>>::new(); graph.len()];
+        let mut cables_up = vec![BTreeMap::<Seat, Vec<Cable>>::new(); graph.len()];
         for (switch, seats) in cables_up.iter_mut().enumerate() {
             for edge in graph.edges(switch) {
                 let peer = graph.peer(edge);
                 if order.level[peer] > order.level[switch] {
-                    let cables = graph.ports(edge).iter().map(|&port| (port, peer as u32));
+                    let shares = graph.shares(edge);
+                    let share = |cable: usize| shares.map_or(1, |shares| shares[cable]);
+                    let cable = |(number, &port): (usize, &u8)| Cable { port, peer: peer as u32, shares: share(number) };
+                    let cables = graph.ports(edge).iter().enumerate().map(cable);
                     seats.entry((order.plane[peer], order.seat[peer])).or_default().extend(cables);
                 }
             }
@@ -46,21 +58,32 @@ impl Slots {
         let mut radix = vec![Vec::new(); order.level.iter().max().map_or(0, |&top| top as usize + 1)];
         for ((level, _), mut switches) in equals {
             switches.sort_unstable_by_key(|&switch| order.rank[switch]);
-            let mut most: BTreeMap<Seat, usize> = BTreeMap::new();
+            // By seat: the most cables, and the most shares of one.
+            let mut most: BTreeMap<Seat, (usize, u8)> = BTreeMap::new();
             for (&seat, cables) in switches.iter().flat_map(|&switch| &cables_up[switch]) {
                 let most = most.entry(seat).or_default();
-                *most = cables.len().max(*most);
+                *most = (cables.len().max(most.0), cables.iter().map(|cable| cable.shares).fold(most.1, u8::max));
             }
+            let longest = most.values().fold((0, 0), |most, seat| (seat.0.max(most.0), seat.1.max(most.1)));
             for (number, &switch) in switches.iter().enumerate() {
                 turn[switch] = number as u32;
-                // The first cable to each switch above, then the second, and so on.
-                for cable in 0..most.values().copied().max().unwrap_or(0) {
-                    for (seat, _) in most.iter().filter(|&(_, &most)| cable < most) {
-                        let known = cables_up[switch].get(seat).and_then(|cables| cables.get(cable));
-                        rows[switch].push(known.copied().unwrap_or((NO_PORT, NOBODY)));
+                let mut seats: Vec<(&Seat, (usize, u8))> = most.iter().map(|(seat, &most)| (seat, most)).collect();
+                let first_port = |seat: &Seat| cables_up[switch].get(seat).map_or(NO_PORT, |cables| cables[0].port);
+                seats.sort_by_key(|(seat, _)| graph.port_place(switch, first_port(seat)));
+                // The first cable to each switch above, then the second, and so on; then the same again for each further share.
+                for share in 0..longest.1 {
+                    for cable in 0..longest.0 {
+                        for (seat, _) in seats.iter().filter(|(_, (cables, shares))| cable < *cables && share < *shares) {
+                            let known = cables_up[switch].get(seat).and_then(|cables| cables.get(cable));
+                            rows[switch].push(
+                                known.filter(|cable| share < cable.shares).map_or((NO_PORT, NOBODY), |cable| (cable.port, cable.peer)),
+                            );
+                        }
                     }
                 }
-                radix[level as usize].push(rows[switch].len());
+                // Where all have the same shares, the places repeat.
+                let repeated = most.values().all(|&(_, shares)| shares == longest.1);
+                radix[level as usize].push(rows[switch].len() / if repeated { usize::from(longest.1.max(1)) } else { 1 });
             }
         }
         let mut slots = Self { base: vec![0], ports: Vec::new(), peers: Vec::new(), divisor: vec![1], turn };

@@ -9,10 +9,12 @@
 //! Lost cables leave gaps and move no other route: see [`Slots`] for the places of the cables, [`Digits`] for what is lost near the
 //! destination, [`Gaps`] for what is lost near the source.
 
+use crate::Options;
 use crate::digits::{Destination, Digits};
 use crate::gaps::Gaps;
 use crate::graph::{Graph, bits};
 use crate::order::{Order, is_real_host};
+use crate::precedence::Precedence;
 use crate::slots::Slots;
 use heddle_fabric::{EndPort, Fabric, Tables};
 use rayon::prelude::*;
@@ -22,9 +24,16 @@ const GROUPS: usize = 16;
 
 /// Fills the tables. `ways` is given up to 64 destination switches, and a zeroed word for each edge in which it sets the bits of the
 /// destinations that have a way over the edge.
-pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &Order, ways: impl Fn(&[u32], &mut [u64]) + Sync) {
+pub(crate) fn fill(
+    tables: &mut Tables,
+    fabric: &Fabric,
+    graph: &Graph,
+    order: &Order,
+    options: &Options,
+    ways: impl Fn(&[u32], &mut [u64]) + Sync,
+) {
     let row_len = tables.row_len();
-    let targets = Targets::new(fabric, order);
+    let targets = Targets::new(fabric, order, &Precedence::new(fabric, &options.routing_order));
     let slots = Slots::new(graph, order);
     let digits = Digits::new(&slots, order, &targets.destinations(), row_len);
     let plan = Plan { graph, order, slots, digits };
@@ -68,11 +77,11 @@ struct Run {
 }
 
 impl Targets {
-    /// Hosts are numbered by leaf and port. What comes with a switch is numbered by the switch, so that it does not disturb the
+    /// Hosts are numbered in the user's order, then by leaf and port. What comes with a switch is numbered by the switch, so that it does not disturb the
     /// numbers of the hosts. The further LIDs of a range have the further numbers.
-    fn new(fabric: &Fabric, order: &Order) -> Self {
+    fn new(fabric: &Fabric, order: &Order, precedence: &Precedence<'_>) -> Self {
         let mut ends: Vec<&EndPort> = fabric.end_ports().iter().collect();
-        ends.sort_by_key(|end| (order.rank[end.switch.index()], end.switch_port));
+        ends.sort_by_cached_key(|end| (precedence.of(end), order.rank[end.switch.index()], end.switch_port));
         let mut runs_of = vec![Vec::<Run>::new(); fabric.switch_count()];
         let mut hosts = 0;
         for end in ends {
@@ -153,7 +162,7 @@ struct RowFiller<'a> {
     order: &'a Order,
     switch: usize,
     level: u32,
-    /// The switch's edges, by the rank of the neighbour.
+    /// The switch's edges, by the user's order of their ports, then by the rank of the neighbour.
     edges: Vec<usize>,
     slots: &'a Slots,
     gaps: Gaps,
@@ -166,7 +175,8 @@ impl<'a> RowFiller<'a> {
     fn new(plan: &'a Plan<'a>, switch: usize) -> Self {
         let Plan { graph, order, slots, .. } = plan;
         let mut edges: Vec<usize> = graph.edges(switch).collect();
-        edges.sort_unstable_by_key(|&edge| (order.plane[graph.peer(edge)], order.rank[graph.peer(edge)]));
+        let place = |edge: usize| graph.port_place(switch, graph.ports(edge)[0]);
+        edges.sort_unstable_by_key(|&edge| (place(edge), order.plane[graph.peer(edge)], order.rank[graph.peer(edge)]));
         Self {
             plan,
             graph,
@@ -200,7 +210,7 @@ impl<'a> RowFiller<'a> {
                 }
             }
             left &= !alike;
-            self.list_ports();
+            self.graph.turns(&self.used, &mut self.ports);
             if let [port] = self.ports[..] {
                 targets.fill(row, base, alike, port);
                 continue;
@@ -266,18 +276,6 @@ impl<'a> RowFiller<'a> {
             }
             // The switches below chose among these by the digit of their own level.
             _ => self.slots.divisor(level.saturating_sub(2)),
-        }
-    }
-
-    /// The ports of the edges in use: the first cable to each neighbour, then the second, and so on.
-    fn list_ports(&mut self) {
-        self.ports.clear();
-        for cable in 0.. {
-            let before = self.ports.len();
-            self.ports.extend(self.used.iter().filter_map(|&edge| self.graph.ports(edge).get(cable)));
-            if self.ports.len() == before {
-                return;
-            }
         }
     }
 }

@@ -11,7 +11,7 @@ pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &
     let row_len = tables.row_len();
     let mut hosts = vec![0u64; fabric.switch_count()];
     fabric.end_ports().iter().filter(|end| is_real_host(fabric, end)).for_each(|end| hosts[end.switch.index()] += 1);
-    let ends = in_turn(fabric, &hosts, order);
+    let ends = in_turn(fabric, graph, &hosts, order);
 
     let cables = Cables::new(fabric, graph);
     let mut load = vec![0u64; cables.port.len()];
@@ -33,9 +33,9 @@ pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &
 /// The order in which the destinations are routed. Where some switches have no hosts, as in a tree, one switch's hosts after another's: they
 /// then take one way up after another, and those of all switches the same. Where all have, one host of each switch after another, so that
 /// no switch's hosts get only what the others left.
-fn in_turn<'a>(fabric: &'a Fabric, hosts: &[u64], order: &Order) -> Vec<&'a EndPort> {
+fn in_turn<'a>(fabric: &'a Fabric, graph: &Graph, hosts: &[u64], order: &Order) -> Vec<&'a EndPort> {
     let by_switch = hosts.contains(&0);
-    let place = |switch: SwitchIndex| if by_switch { u64::from(order.rank[switch.index()]) } else { fabric.switch(switch).guid.0 };
+    let place = |switch: SwitchIndex| if by_switch { u64::from(order.rank[switch.index()]) } else { graph.tie(switch.index()) };
     let mut seen = vec![0u32; hosts.len()];
     let ends = fabric.end_ports().iter().map(|end| {
         let turn = &mut seen[end.switch.index()];

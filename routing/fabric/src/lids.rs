@@ -15,6 +15,13 @@ pub struct LidReport {
 pub struct LidsExhausted(pub PortRef);
 
 impl FabricBuilder {
+    /// Gives every port of a host this LMC, 0 to 7; what is larger counts as 7. Switches keep theirs. [`FabricBuilder::assign_lids`] then
+    /// replaces base LIDs whose ranges are not aligned or overlap.
+    pub fn set_lmc(&mut self, lmc: u8) {
+        let hosts = self.nodes.iter().zip(&mut self.ports).filter(|(node, _)| node.kind != NodeKind::Switch);
+        hosts.flat_map(|(_, ports)| ports).for_each(|port| port.spec.lmc = lmc.min(PortSpec::MAX_LMC));
+    }
+
     /// Gives every port that needs a LID exactly one range of its own: each switch (at port 0) and each cabled port of a host.
     ///
     /// The order is by switch, its hosts by port before itself. A port that has a valid range keeps it, the first in the order where two

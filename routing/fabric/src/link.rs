@@ -68,6 +68,21 @@ impl LinkSpeed {
     /// All speeds, slow to fast.
     pub const ALL: [Self; 9] = [Self::Sdr, Self::Ddr, Self::Qdr, Self::Fdr10, Self::Fdr, Self::Edr, Self::Hdr, Self::Ndr, Self::Xdr];
 
+    /// The data that one lane carries, in Mb/s: what is left of the signalling rate after line coding.
+    pub const fn megabits(self) -> u32 {
+        match self {
+            Self::Sdr => 2_000,
+            Self::Ddr => 4_000,
+            Self::Qdr => 8_000,
+            Self::Fdr10 => 10_000,
+            Self::Fdr => 13_636,
+            Self::Edr => 25_000,
+            Self::Hdr => 50_000,
+            Self::Ndr => 100_000,
+            Self::Xdr => 200_000,
+        }
+    }
+
     /// The usual name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -97,4 +112,11 @@ pub struct Link {
     pub width: Option<LinkWidth>,
     /// The active speed.
     pub speed: Option<LinkSpeed>,
+}
+
+impl Link {
+    /// The data that the link carries, in Mb/s; `None` if the width or the speed is not known.
+    pub fn megabits(self) -> Option<u32> {
+        Some(self.width?.lanes() * self.speed?.megabits())
+    }
 }

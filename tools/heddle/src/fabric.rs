@@ -36,8 +36,11 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// The frozen fabric, each port with a LID of its own, and in words how they came about.
-    pub(crate) fn with_lids(mut self) -> anyhow::Result<(Fabric, Warnings, String)> {
+    /// The frozen fabric, each port with LIDs of its own, and in words how they came about. Ports of hosts get 2^`lmc` LIDs.
+    pub(crate) fn with_lids(mut self, lmc: Option<u8>) -> anyhow::Result<(Fabric, Warnings, String)> {
+        if let Some(lmc) = lmc {
+            self.builder.set_lmc(lmc);
+        }
         let report = self.builder.assign_lids().with_context(|| self.name.clone())?;
         let (assigned, replaced) = (report.assigned.len(), report.replaced.len());
         let text = match (assigned, replaced) {

@@ -53,7 +53,7 @@ impl Arguments {
         let begin = Instant::now();
         let loaded = self.fabric.load()?;
         let name = loaded.name.clone();
-        let (fabric, warnings, lids) = loaded.with_lids()?;
+        let (fabric, warnings, lids) = loaded.with_lids(self.options.lmc)?;
         let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let fabric = Arc::new(fabric);
         let parse = begin.elapsed();

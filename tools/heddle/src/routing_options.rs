@@ -4,7 +4,7 @@ use crate::fabric;
 use crate::out::tell;
 use anyhow::{Context, bail};
 use heddle_engines::{Engine, Options};
-use heddle_fabric::Fabric;
+use heddle_fabric::{Fabric, PortSpec};
 use heddle_formats::{ReadError, Warnings};
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,56 @@ pub(crate) struct RoutingOptions {
     /// Numbers of switches, lines `GUID NUMBER`: among equals, lower ones are nearer to the top
     #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
+
+    /// How many hops the way out of a port counts for, lines `GUID PORT WEIGHT`, 1 to 255; without, 1
+    #[arg(long, value_name = "FILE")]
+    hop_weights: Option<PathBuf>,
+
+    /// Which ports of a switch are taken first, lines `GUID PORT PORT ...`
+    #[arg(long, value_name = "FILE")]
+    port_order: Option<PathBuf>,
+
+    /// What is routed first, a port or node GUID a line; a switch stands for its hosts, too
+    #[arg(long, value_name = "FILE")]
+    routing_order: Option<PathBuf>,
+
+    /// Cables that no route may use, lines `GUID PORT` for one of their ends
+    #[arg(long, value_name = "FILE")]
+    ignore_links: Option<PathBuf>,
+
+    /// What to do about cables between switches that are narrower or slower than is usual at both their ends
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    throttled: Throttled,
+
+    /// Another number, other routes that are as good: it decides where nothing else does
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Each host port has 2^N LIDs, 0 to 7, whose routes take different cables and switches where they can; without, as in the file
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=i64::from(PortSpec::MAX_LMC)))]
+    pub(crate) lmc: Option<u8>,
+}
+
+/// What slow cables are good for.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum Throttled {
+    /// Use them like others
+    #[default]
+    Use,
+    /// Give every cable routes in proportion to its width and speed
+    Weigh,
+    /// Use them only where there is no other way
+    Avoid,
+}
+
+impl From<Throttled> for heddle_engines::Throttled {
+    fn from(throttled: Throttled) -> Self {
+        match throttled {
+            Throttled::Use => Self::Use,
+            Throttled::Weigh => Self::Weigh,
+            Throttled::Avoid => Self::Avoid,
+        }
+    }
 }
 
 /// What the flags and their files say.
@@ -53,6 +103,12 @@ impl RoutingOptions {
             compute_nodes: read(self.compute_nodes.as_deref(), fabric, heddle_formats::read_guids, &mut warnings)?,
             io_nodes: read(self.io_nodes.as_deref(), fabric, heddle_formats::read_guids, &mut warnings)?,
             ids: read(self.ids.as_deref(), fabric, heddle_formats::read_ids, &mut warnings)?,
+            hop_weights: read(self.hop_weights.as_deref(), fabric, heddle_formats::read_port_weights, &mut warnings)?,
+            port_order: read(self.port_order.as_deref(), fabric, heddle_formats::read_port_orders, &mut warnings)?,
+            routing_order: read(self.routing_order.as_deref(), fabric, heddle_formats::read_guids, &mut warnings)?,
+            ignored_links: read(self.ignore_links.as_deref(), fabric, heddle_formats::read_ports, &mut warnings)?,
+            throttled: self.throttled.into(),
+            seed: self.seed,
         };
         for &engine in engines {
             for option in options.unheeded(engine) {

@@ -61,7 +61,7 @@ impl Arguments {
     pub(crate) fn run(self, out: &mut Out) -> anyhow::Result<Outcome> {
         let mut progress = Progress::new();
         progress.step("reading");
-        let (fabric, fabric_warnings, lids) = self.fabric.load()?.with_lids()?;
+        let (fabric, fabric_warnings, lids) = self.fabric.load()?.with_lids(None)?;
         let mut all_warnings = vec![fabric_warnings];
         let tables = read_tables(&fabric, &self.lfts, self.sl.as_deref(), self.sl2vl.as_deref(), &mut all_warnings)?;
         let old = match &self.from {

@@ -546,3 +546,42 @@ fn options_that_contradict_each_other_are_refused() {
     let reason = json(&output)["refused"][0]["reason"].to_string();
     assert!(reason.contains("--compute-nodes") && reason.contains("--io-nodes") && reason.contains("host-0-0"), "{reason}");
 }
+
+#[test]
+fn every_host_gets_the_lids_of_the_lmc() {
+    let output = heddle("route gen:clos2:8 --engine up-down --lmc 2 --json");
+    assert_status(&output, 0);
+    let json = json(&output);
+    // 12 switches with one LID each, 32 hosts with four.
+    assert_eq!((&json["endports"], &json["lids"]), (&44.into(), &(12 + 32 * 4).into()));
+    assert_eq!(json["verified"]["unreachable_pairs"], 0);
+    assert_fails(&heddle("route gen:clos2:8 --engine up-down --lmc 8"), &["--lmc", "0..=7"]);
+    // 28 leaves of 14 hosts with 128 LIDs each are 50,176; there are 49,151.
+    assert_fails(&heddle("route gen:clos2:28 --engine up-down --lmc 7"), &["no unicast LID is left"]);
+}
+
+#[test]
+fn links_and_ports_are_as_the_user_wants() {
+    let leaf = LEAVES[0];
+    let weights = format!("{leaf} 5 9\n");
+    let order = format!("{leaf} 8 7 6 5\n");
+    let output = route_with("min-hop", &[("hop-weights", &weights), ("port-order", &order), ("routing-order", HOST)]);
+    assert_status(&output, 0);
+    assert_eq!(json(&output)["warnings"], Value::Array(Vec::new()));
+    let ignored = |port: u8| route_with("up-down", &[("ignore-links", &format!("{leaf} {port}\n"))]);
+    assert_status(&ignored(5), 0);
+    let output = ignored(1);
+    assert_status(&output, 1);
+    assert_eq!(json(&output)["refused"][0]["nodes"][0]["guid"], HOST);
+
+    assert_fails(&route_with("min-hop", &[("hop-weights", &format!("{leaf} 5 256"))]), &["hop-weights:1:22: expected a weight"]);
+    assert_fails(
+        &route_with("min-hop", &[("port-order", &format!("{leaf} 9"))]),
+        &["port-order:1:20: expected a port of \"leaf-0\", 1 to 8"],
+    );
+    assert_fails(&route_with("min-hop", &[("ignore-links", "0x5 1\n")]), &["ignore-links:1:1: the fabric has no node"]);
+    assert_fails(&route_with("up-down", &[("hop-weights", &weights)]), &["--hop-weights says nothing to up-down"]);
+    assert_status(&heddle("route gen:clos2:8 --engine up-down,min-hop --throttled weigh --seed 18446744073709551615"), 0);
+    assert_fails(&heddle("route gen:clos2:8 --engine up-down --throttled never"), &["never", "avoid"]);
+    assert_fails(&heddle("route gen:clos2:8 --engine up-down --seed -1"), &["-1"]);
+}
