@@ -93,7 +93,7 @@ fn check(name: &str, fabric: &Fabric) {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();
-        heddle_formats::write_opensm_dumps(folder.path(), fabric, &tables).unwrap();
+        heddle_formats::write_opensm_dumps(folder.path(), fabric, &tables, None).unwrap();
         let verdict = ibdmchk(folder.path());
         let what = format!("{engine} on {name}: {verdict:?}, but {report}");
         match &verdict {

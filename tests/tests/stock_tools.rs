@@ -77,7 +77,7 @@ fn ibdmchk_finds_a_circle() {
         }
     }
     let folder = tempfile::tempdir().unwrap();
-    heddle_formats::write_opensm_dumps(folder.path(), &fabric, &tables).unwrap();
+    heddle_formats::write_opensm_dumps(folder.path(), &fabric, &tables, None).unwrap();
     let why = ibdmchk(folder.path()).unwrap_err();
     assert!(why.contains("credit loops in routing"), "{why}");
 }

@@ -5,7 +5,8 @@
 //! harmless is counted in [`Warnings`] with its line; whatever would make the fabric a guess is refused by a [`ReadError`] with file,
 //! line and column.
 //!
-//! [`read_lfts`] takes dumps of forwarding tables, [`read_path_sl`] and [`read_sl2vl`] those of the SLs and VLs that go with them.
+//! [`read_lfts`] takes dumps of forwarding tables, [`read_path_sl`] and [`read_sl2vl`] those of the SLs and VLs that go with them,
+//! [`read_mfts`] those of multicast; [`read_groups`] reads which groups there are.
 //! [`read_guids`] and its like take the lists that tell an engine what to do.
 //!
 //! The writers: [`write_ibnetdiscover`], [`write_netlist`] and [`write_json`] for a fabric, [`write_opensm_dumps`] for its forwarding
@@ -36,7 +37,7 @@ mod read;
 mod write;
 
 pub use read::{
-    Format, Loaded, PortWeights, ReadError, UnknownFormat, Warning, WarningKind, Warnings, read, read_guids, read_ids, read_lfts,
-    read_path_sl, read_port_orders, read_port_weights, read_ports, read_sl2vl,
+    Format, Loaded, PortWeights, ReadError, UnknownFormat, Warning, WarningKind, Warnings, read, read_groups, read_guids, read_ids,
+    read_lfts, read_mfts, read_path_sl, read_port_orders, read_port_weights, read_ports, read_sl2vl,
 };
 pub use write::{WriteError, write_file, write_ibnetdiscover, write_json, write_netlist, write_opensm_dumps};

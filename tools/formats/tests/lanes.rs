@@ -44,7 +44,7 @@ fn ibdmchk_finds_several_lanes_clean() {
     ] {
         let (fabric, tables) = routed(engine, spec);
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(write_opensm_dumps(folder.path(), &fabric, &tables).unwrap().len(), 6);
+        assert_eq!(write_opensm_dumps(folder.path(), &fabric, &tables, None).unwrap().len(), 6);
         let said = ibdmchk(folder.path(), true);
         assert!(said.contains("no credit loops found") && !said.contains("-E-"), "{spec}: {said}");
         let said = ibdmchk(folder.path(), false);
@@ -58,7 +58,7 @@ fn ibdmchk_finds_several_lanes_clean() {
 fn r14_what_is_written_is_read_back() {
     let (fabric, tables) = routed(Engine::Dfsssp, "torus:4x4,hosts=2");
     let folder = tempfile::tempdir().unwrap();
-    write_opensm_dumps(folder.path(), &fabric, &tables).unwrap();
+    write_opensm_dumps(folder.path(), &fabric, &tables, None).unwrap();
     let file = |name: &str| fs::read(folder.path().join(name)).unwrap();
     let (levels, warnings) = read_path_sl(&file("opensm-path-sl.dump"), "sl", &fabric, &tables).unwrap();
     assert!(warnings.is_empty());
@@ -75,7 +75,7 @@ fn r14_what_is_written_is_read_back() {
 
     // Tables that need no SLs leave no files of others that do.
     let tables = route(Engine::UpDown, &fabric, &Options::default()).unwrap();
-    assert_eq!(write_opensm_dumps(folder.path(), &fabric, &tables).unwrap().len(), 4);
+    assert_eq!(write_opensm_dumps(folder.path(), &fabric, &tables, None).unwrap().len(), 4);
     assert!(!folder.path().join("opensm-path-sl.dump").exists() && !folder.path().join("opensm-sl2vl.dump").exists());
 }
 

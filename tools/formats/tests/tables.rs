@@ -17,7 +17,7 @@ fn tree() -> Fabric {
 
 fn dumps(fabric: &Fabric, tables: &Tables) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let files = write_opensm_dumps(folder.path(), fabric, tables).unwrap();
+    let files = write_opensm_dumps(folder.path(), fabric, tables, None).unwrap();
     assert_eq!(files.len(), 4);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "no temporary file is left");
     folder
@@ -186,7 +186,7 @@ fn files_are_whole_or_absent() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
     // A folder that cannot be: a file is in its place.
     let fabric = triangle();
-    let error = write_opensm_dumps(&path, &fabric, &Tables::new(&fabric, "none")).unwrap_err().to_string();
+    let error = write_opensm_dumps(&path, &fabric, &Tables::new(&fabric, "none"), None).unwrap_err().to_string();
     assert!(error.starts_with("cannot write ") && error.contains("opensm-subnet.lst"), "{error}");
 }
 

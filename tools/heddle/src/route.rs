@@ -70,7 +70,7 @@ impl Arguments {
             progress.step("writing");
             // Large files half written beside their places would stay there.
             live::signals()?;
-            heddle_formats::write_opensm_dumps(directory, &fabric, proven.tables())?;
+            heddle_formats::write_opensm_dumps(directory, &fabric, proven.tables(), None)?;
         }
         let write = if self.out.is_some() { begin.elapsed() } else { Duration::ZERO };
         drop(progress);

@@ -127,7 +127,7 @@ impl Arguments {
 
     fn dump(&self, proven: &Proven) -> anyhow::Result<()> {
         if let Some(directory) = &self.dump {
-            heddle_formats::write_opensm_dumps(directory, proven.fabric(), proven.tables())?;
+            heddle_formats::write_opensm_dumps(directory, proven.fabric(), proven.tables(), None)?;
         }
         Ok(())
     }

@@ -7,12 +7,14 @@ mod lanes;
 mod lfts;
 mod lines;
 mod lists;
+mod multicast;
 mod oneline;
 mod warnings;
 
 pub use lanes::{read_path_sl, read_sl2vl};
 pub use lfts::read_lfts;
 pub use lists::{PortWeights, read_guids, read_ids, read_port_orders, read_port_weights, read_ports};
+pub use multicast::{read_groups, read_mfts};
 pub use warnings::{Warning, WarningKind, Warnings};
 
 use heddle_fabric::{FabricBuilder, PortRef};

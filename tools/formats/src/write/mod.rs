@@ -4,6 +4,7 @@ mod files;
 mod ibnetdiscover;
 mod json;
 mod lanes;
+mod multicast;
 mod opensm;
 
 pub use files::{WriteError, write_file};

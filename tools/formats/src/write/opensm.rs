@@ -2,13 +2,14 @@
 
 use super::files::{FileSet, WriteError};
 use super::lanes::{write_path_sl, write_sl2vl};
+use super::multicast::write_mfts;
 use super::one_line;
-use heddle_fabric::{EndPort, Fabric, Lid, LinkSpeed, NO_PORT, NodeIndex, NodeKind, Port, PortRef, SwitchIndex, Tables};
+use heddle_fabric::{EndPort, Fabric, Lid, LinkSpeed, MulticastTables, NO_PORT, NodeIndex, NodeKind, Port, PortRef, SwitchIndex, Tables};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes what OpenSM writes of a routed fabric into a folder, which is made if need be: `opensm-subnet.lst`, `opensm.fdbs`,
-/// `opensm-lfts.dump` and `opensm.mcfdbs` (empty, as OpenSM's is without multicast groups); for tables with SLs also
+/// `opensm-lfts.dump` and `opensm.mcfdbs` (empty without `multicast` groups, as OpenSM's is); for tables with SLs also
 /// `opensm-path-sl.dump` and `opensm-sl2vl.dump`, in the form that ibdmchk reads. Returns their paths.
 ///
 /// All files are written before the first one appears under its name, and each appears whole. Braces in descriptions become
@@ -17,13 +18,18 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// [`WriteError`]: the folder or a file in it cannot be written.
-pub fn write_opensm_dumps(folder: &Path, fabric: &Fabric, tables: &Tables) -> Result<Vec<PathBuf>, WriteError> {
+pub fn write_opensm_dumps(
+    folder: &Path,
+    fabric: &Fabric,
+    tables: &Tables,
+    multicast: Option<&MulticastTables>,
+) -> Result<Vec<PathBuf>, WriteError> {
     let mut files = FileSet::new(folder);
     files.add("opensm-subnet.lst", |out| write_subnet(out, fabric))?;
     let hops = Hops::of(fabric, tables);
     files.add("opensm.fdbs", |out| write_routes(out, fabric, tables, &hops))?;
     files.add("opensm-lfts.dump", |out| write_lfts(out, fabric, tables))?;
-    files.add("opensm.mcfdbs", |_| Ok(()))?;
+    files.add("opensm.mcfdbs", |out| multicast.map_or(Ok(()), |multicast| write_mfts(out, fabric, multicast)))?;
     if let Some(lanes) = tables.lanes() {
         files.add("opensm-path-sl.dump", |out| write_path_sl(out, fabric, tables, lanes))?;
         files.add("opensm-sl2vl.dump", |out| write_sl2vl(out, fabric, lanes))?;
@@ -150,7 +156,7 @@ fn write_lfts(out: &mut dyn Write, fabric: &Fabric, tables: &Tables) -> io::Resu
 }
 
 /// By GUID, so that the same routes give the same files in whatever order a fabric was found.
-fn switches(fabric: &Fabric) -> Vec<SwitchIndex> {
+pub(super) fn switches(fabric: &Fabric) -> Vec<SwitchIndex> {
     let mut switches: Vec<SwitchIndex> = (0..fabric.switch_count() as u32).map(SwitchIndex).collect();
     switches.sort_by_key(|&switch| fabric.switch(switch).guid);
     switches
