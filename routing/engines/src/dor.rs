@@ -1,4 +1,4 @@
-//! Dimension-order routing on grids: along the first dimension until the coordinate is right, then along the second, and so on.
+//! Dimension-order routing on grids, HyperX included: along the first dimension until the coordinate is right, then along the second, and so on.
 //!
 //! Turns from a later dimension to an earlier one do not happen, so circles of waiting can only be in a ring. On a torus the SL of a route
 //! has a bit for each ring dimension that says whether the route crosses the ring's *dateline*, between the last coordinate and the first;
@@ -9,9 +9,8 @@
 //! least. The verifier says whether such routes are still free of deadlock: after a few lost cables they are, round a lost switch not always.
 
 use crate::graph::Graph;
-use crate::grid::{Dimension, Grid, NoGrid};
 use crate::{Engine, Refusal};
-use heddle_fabric::{EndPort, Fabric, Lanes, Levels, SwitchIndex, Tables};
+use heddle_fabric::{Dimension, EndPort, Fabric, Grid, Lanes, Levels, NoGrid, Row, SwitchIndex, Tables};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -20,12 +19,13 @@ const SHORTEST_RING: u32 = 4;
 
 /// Fills the tables, and for [`Engine::Torus`] the SLs and VLs.
 pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph) -> Result<(), Refusal> {
-    let grid = Grid::find(fabric, graph).map_err(|NoGrid { reason, culprits }| Refusal {
+    let grid = Grid::find(fabric).map_err(|NoGrid { reason, culprits }| Refusal {
         engine,
-        reason: format!("the fabric is no mesh, torus or hypercube: {reason}; the first such switches"),
+        reason: format!("the fabric is no mesh, torus, hypercube or HyperX: {reason}; the first such switches"),
         culprits,
         remedy: "Use up-down or dfsssp, which route any shape.".to_owned(),
     })?;
+    let steps = steps(graph, &grid);
     let bits: Vec<Option<u8>> = dateline_bits(&grid.dimensions);
     if engine == Engine::Torus && bits.iter().flatten().count() > 4 {
         return Err(Refusal {
@@ -43,7 +43,7 @@ pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: 
     let mut search = Search::new(count);
     let mut ports = Vec::new();
     for (target, ends) in ends.iter().enumerate().filter(|(_, ends)| !ends.is_empty()) {
-        search.run(graph, &grid, target);
+        search.run(graph, &grid, &steps, target);
         let mut level = vec![0u8; count];
         for &switch in &search.order {
             let switch = switch as usize;
@@ -52,11 +52,11 @@ pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: 
             if edge != NONE {
                 let edge = edge as usize;
                 graph.turns(&[edge], &mut ports);
-                let (dimension, forward) = grid.edge[edge];
-                let here = grid.place[switch][usize::from(dimension)];
-                let last = grid.dimensions[usize::from(dimension)].length - 1;
+                let (dimension, forward) = steps[edge];
+                let here = grid.place(SwitchIndex(switch as u32))[dimension];
+                let last = grid.dimensions[dimension].length - 1;
                 let crosses = if forward { here == last } else { here == 0 };
-                let bit = bits[usize::from(dimension)].filter(|_| crosses).map_or(0, |bit| 1 << bit);
+                let bit = bits[dimension].filter(|_| crosses).map_or(0, |bit| 1 << bit);
                 level[switch] = level[graph.peer(edge)] | bit;
             }
             for (turn, end) in ends.iter().enumerate() {
@@ -73,28 +73,39 @@ pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: 
         }
     }
     if engine == Engine::Torus && bits.iter().any(Option::is_some) {
-        tables.set_lanes(Some(lanes(fabric, graph, &grid, &bits, Levels::ByPair(levels))));
+        tables.set_lanes(Some(lanes(fabric, graph, &steps, &bits, Levels::ByPair(levels))));
     }
     Ok(())
+}
+
+/// The dimension of an edge, and whether it leads to the next coordinate and not to the one before.
+type Step = (usize, bool);
+
+/// By edge.
+fn steps(graph: &Graph, grid: &Grid) -> Vec<Step> {
+    let index = |switch: usize| SwitchIndex(switch as u32);
+    let of = |switch: usize| graph.peers(switch).iter().map(move |&peer| (switch, peer as usize));
+    let pairs = (0..graph.len()).flat_map(of);
+    pairs.map(|(from, to)| grid.step(index(from), index(to)).expect("no two switches are at one place")).collect()
 }
 
 /// By dimension: the bit of the SL that says whether a route crosses its dateline.
 fn dateline_bits(dimensions: &[Dimension]) -> Vec<Option<u8>> {
     let mut next = 0;
     let mut bit = |dimension: &Dimension| {
-        let needed = dimension.is_ring && dimension.length >= SHORTEST_RING;
+        let needed = dimension.row == Row::Ring && dimension.length >= SHORTEST_RING;
         next += u8::from(needed);
         needed.then(|| next - 1)
     };
     dimensions.iter().map(&mut bit).collect()
 }
 
-fn lanes(fabric: &Fabric, graph: &Graph, grid: &Grid, bits: &[Option<u8>], levels: Levels) -> Lanes {
+fn lanes(fabric: &Fabric, graph: &Graph, steps: &[Step], bits: &[Option<u8>], levels: Levels) -> Lanes {
     let mut lanes = Lanes::by_ports(fabric, levels, [0; 16]);
     for switch in 0..graph.len() {
         let index = SwitchIndex(switch as u32);
         for edge in graph.edges(switch) {
-            let Some(bit) = bits[usize::from(grid.edge[edge].0)] else { continue };
+            let Some(bit) = bits[steps[edge].0] else { continue };
             let row = std::array::from_fn(|sl| (sl >> bit & 1) as u8);
             for &port in graph.ports(edge) {
                 (0..=fabric.switch(index).num_ports).for_each(|from| lanes.set_row(index, from, port, row));
@@ -123,7 +134,7 @@ impl Search {
         Self { cost: vec![(u32::MAX, 0, 0); count], edge: vec![NONE; count], order: Vec::new() }
     }
 
-    fn run(&mut self, graph: &Graph, grid: &Grid, target: usize) {
+    fn run(&mut self, graph: &Graph, grid: &Grid, steps: &[Step], target: usize) {
         self.cost.fill((u32::MAX, 0, 0));
         self.edge.fill(NONE);
         self.order.clear();
@@ -136,14 +147,14 @@ impl Search {
                 continue;
             }
             self.order.push(switch as u32);
-            let next_dimension = Some(self.edge[switch]).filter(|&edge| edge != NONE).map(|edge| grid.edge[edge as usize].0);
+            let next_dimension = Some(self.edge[switch]).filter(|&edge| edge != NONE).map(|edge| steps[edge as usize].0);
             for &peer in graph.peers(switch) {
                 let peer = peer as usize;
                 let Some(edge) = graph.edges(peer).find(|&edge| graph.peer(edge) == switch) else { continue };
-                let (dimension, forward) = grid.edge[edge];
+                let (dimension, forward) = steps[edge];
                 let breaks = u32::from(next_dimension.is_some_and(|next| next < dimension));
                 // Half round a ring both ways are as long: every other switch takes the other.
-                let parity = grid.place[peer].iter().sum::<u32>() % 2 == 0;
+                let parity = grid.place(SwitchIndex(peer as u32)).iter().sum::<u32>() % 2 == 0;
                 let better = (cost.0 + breaks, cost.1 + 1, u32::from(parity == forward));
                 if !done[peer] && better < self.cost[peer] {
                     self.cost[peer] = better;

@@ -29,7 +29,7 @@ pub enum Engine {
     Sssp,
     /// The routes of [`Engine::Sssp`], on as many virtual lanes as they need to be free of deadlock: the service level says which.
     Dfsssp,
-    /// Dimension by dimension through a mesh or hypercube, which it recognises by its squares; on a torus deadlock is possible.
+    /// Dimension by dimension through a mesh, hypercube or HyperX, which it recognises by its squares; on a torus deadlock is possible.
     Dor,
     /// Dimension by dimension through a torus, on two virtual lanes: service levels say which rings' datelines a route crosses.
     Torus,
@@ -114,8 +114,8 @@ impl Engine {
                 cost: "O(cables x LIDs + routes)",
             },
             Self::Dor => Description {
-                needs: "a mesh, torus or hypercube, with losses too",
-                guarantees: "shortest routes in the order of the dimensions; no deadlock on meshes and hypercubes",
+                needs: "a mesh, torus, hypercube or HyperX, with losses too",
+                guarantees: "shortest routes in the order of the dimensions; no deadlock on meshes, hypercubes and HyperX",
                 virtual_lanes: "1",
                 cost: "O(cables x switches + switches x LIDs)",
             },

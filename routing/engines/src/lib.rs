@@ -40,7 +40,6 @@ mod dor;
 mod engine;
 mod gaps;
 mod graph;
-mod grid;
 mod layers;
 mod links;
 mod min_hop;

@@ -1,7 +1,7 @@
 //! The structure that all engines use: which switches are higher, and in which order neighbours and leaves are taken in turn.
 
 use crate::graph::{Graph, bits};
-use heddle_fabric::{Fabric, NodeKind, SwitchIndex};
+use heddle_fabric::{Fabric, SwitchIndex};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -49,13 +49,9 @@ pub(crate) fn roots(fabric: &Fabric, graph: &Graph) -> Vec<SwitchIndex> {
     (0..graph.len()).filter(is_root).map(|switch| SwitchIndex(switch as u32)).collect()
 }
 
-/// Whether an end port is a host's, and not one that comes with the switch: every HDR and later switch has an aggregation node, which
-/// looks like a CA. If these counted, cores would seem to have hosts.
+/// Whether an end port is a host's.
 pub(crate) fn is_real_host(fabric: &Fabric, end: &heddle_fabric::EndPort) -> bool {
-    const MELLANOX: u32 = 0x02c9;
-    const AGGREGATION_NODE: u16 = 0xcf09;
-    let node = fabric.node(end.at.node);
-    node.kind != NodeKind::Switch && (node.vendor_id, node.device_id) != (MELLANOX, AGGREGATION_NODE)
+    fabric.node(end.at.node).is_host()
 }
 
 /// How many hosts each switch carries; one each if there are none at all.

@@ -105,6 +105,9 @@ fn grids_are_recognised_and_routed_by_dimension() {
         ("mesh:2x7x3,hosts=1", 1),
         ("hypercube:6,hosts=1", 1),
         ("ring:2,hosts=2", 1),
+        ("hyperx:5x4,hosts=2", 1),
+        ("hyperx:4x4x4,hosts=1", 1),
+        ("hyperx:9,hosts=2", 1),
     ] {
         let fabric = generated(spec);
         let tables = route(Engine::Torus, &fabric, &Options::default()).unwrap();

@@ -25,6 +25,14 @@ impl NodeSpec {
     pub fn new(kind: NodeKind, guid: Guid, num_ports: u8, description: impl Into<String>) -> Self {
         Self { kind, guid, system_image_guid: Guid(0), vendor_id: 0, device_id: 0, num_ports, description: description.into() }
     }
+
+    /// Whether it sends and receives for somebody: no switch, and not the aggregation node of one. Every HDR and later switch has such a
+    /// node, which looks like a CA; if these counted, cores would seem to have hosts.
+    pub fn is_host(&self) -> bool {
+        const MELLANOX: u32 = 0x02c9;
+        const AGGREGATION_NODE: u16 = 0xcf09;
+        self.kind != NodeKind::Switch && (self.vendor_id, self.device_id) != (MELLANOX, AGGREGATION_NODE)
+    }
 }
 
 /// What is known of a port beside its cable.

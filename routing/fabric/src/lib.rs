@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod classify;
 mod fabric;
 mod generate;
 mod graph;
@@ -31,6 +32,7 @@ mod multicast;
 mod tables;
 
 pub use builder::{BuildError, FabricBuilder, NodeSpec, PortSpec};
+pub use classify::{Class, Dimension, Finding, Grid, Groups, NoGrid, Part, Row, Shape, classify};
 pub use fabric::{Arc, EndPort, Fabric, Node, Port};
 pub use generate::{SHAPES, SpecError, generate};
 pub use graph::SwitchGraph;
