@@ -33,6 +33,8 @@ pub enum Engine {
     Dor,
     /// Dimension by dimension through a torus, on two virtual lanes: service levels say which rings' datelines a route crosses.
     Torus,
+    /// The routes of [`crate::Options::tables`], which somebody else made, if they are for this fabric.
+    File,
 }
 
 /// What one must know to choose an engine.
@@ -50,7 +52,7 @@ pub struct Description {
 
 impl Engine {
     /// All engines.
-    pub const ALL: [Self; 6] = [Self::MinHop, Self::UpDown, Self::Sssp, Self::Dfsssp, Self::Dor, Self::Torus];
+    pub const ALL: [Self; 7] = [Self::MinHop, Self::UpDown, Self::Sssp, Self::Dfsssp, Self::Dor, Self::Torus, Self::File];
 
     /// The name by which it is chosen.
     pub const fn name(self) -> &'static str {
@@ -61,6 +63,7 @@ impl Engine {
             Self::Dfsssp => "dfsssp",
             Self::Dor => "dor",
             Self::Torus => "torus",
+            Self::File => "file",
         }
     }
 
@@ -81,6 +84,7 @@ impl Engine {
                 "seed",
             ],
             Self::Sssp | Self::Dfsssp => &["ignore-links", "throttled avoid", "seed"],
+            Self::File => &["lfts"],
             Self::Dor | Self::Torus => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
         }
     }
@@ -124,6 +128,12 @@ impl Engine {
                 guarantees: "shortest routes in the order of the dimensions; no deadlock, but round a lost switch the proof can fail",
                 virtual_lanes: "2 where a ring has five switches or more, else 1",
                 cost: "O(cables x switches + switches x LIDs)",
+            },
+            Self::File => Description {
+                needs: "tables of this fabric in a file (--lfts), with their SLs and SL2VL tables if they need any",
+                guarantees: "what the file has, nothing more",
+                virtual_lanes: "as the file says; 1 without SLs",
+                cost: "O(switches x LIDs)",
             },
         }
     }

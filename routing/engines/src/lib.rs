@@ -38,6 +38,7 @@ mod acyclic;
 mod digits;
 mod dor;
 mod engine;
+mod file;
 mod gaps;
 mod graph;
 mod layers;
@@ -95,6 +96,7 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
                 return Err(refusal::too_many_lanes(engine, 2, options.max_vls, Vec::new()));
             }
         }
+        Engine::File => file::fill(&mut tables, fabric, options)?,
         Engine::Sssp => sssp::fill(&mut tables, fabric, &graph, &order),
         Engine::Dfsssp => {
             sssp::fill(&mut tables, fabric, &graph, &order);

@@ -1,9 +1,10 @@
 //! What the user decides about routes.
 
 use crate::{Engine, Refusal};
-use heddle_fabric::{Fabric, Guid, NodeIndex};
+use heddle_fabric::{Fabric, Guid, NodeIndex, Tables};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What the user decides about routes. Each engine heeds what has a meaning for it; the defaults ask for nothing.
 ///
@@ -33,6 +34,8 @@ pub struct Options {
     pub throttled: Throttled,
     /// Where nothing else decides between equals, this does: another number, other routes that are as good. 0 goes by GUID.
     pub seed: u64,
+    /// What [`Engine::File`] takes.
+    pub tables: Option<Arc<Tables>>,
 }
 
 /// What to do about throttled cables: cables between switches that are narrower or slower than is usual at both their ends.
@@ -62,6 +65,7 @@ impl Default for Options {
             ignored_links: Vec::new(),
             throttled: Throttled::default(),
             seed: 0,
+            tables: None,
         }
     }
 }
@@ -96,6 +100,7 @@ impl Options {
             ignored_links "ignore-links";
             throttled if self.throttled == Throttled::Avoid { "throttled avoid" } else { "throttled weigh" };
             seed "seed";
+            tables "lfts";
         }
         (heeded, others)
     }

@@ -3,8 +3,9 @@
 mod support;
 
 use heddle_engines::{Engine, Options, Throttled, route};
-use heddle_fabric::{Fabric, Guid, Link, LinkSpeed, LinkWidth, NodeIndex, PortRef, SwitchIndex, Tables, generate};
+use heddle_fabric::{Fabric, Guid, Link, LinkSpeed, LinkWidth, NO_PORT, NodeIndex, PortRef, SwitchIndex, Tables, generate};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use support::*;
 
 const FULL: Link = Link { width: Some(LinkWidth::X4), speed: Some(LinkSpeed::Hdr) };
@@ -324,4 +325,53 @@ fn every_engine_reaches_every_switch_from_every_switch() {
             judge(&fabric, &tables);
         }
     }
+}
+
+#[test]
+fn tables_from_a_file_are_taken_as_they_are() {
+    let fabric = clos2(4, 2, 3, 1).build();
+    let torus = torus([5, 5, 1], 1, 1).build();
+    for (fabric, engine) in [(&fabric, Engine::UpDown), (&torus, Engine::Torus)] {
+        let made = routed(engine, fabric, &Options::default());
+        let options = Options { tables: Some(Arc::new(made.clone())), ..Options::default() };
+        let taken = routed(Engine::File, fabric, &options);
+        assert_eq!(taken.engine(), "file");
+        assert!(taken.lanes() == made.lanes());
+        assert!((0..fabric.switch_count() as u32).map(SwitchIndex).all(|switch| taken.row(switch) == made.row(switch)));
+        assert_eq!(options.unheeded(Engine::UpDown), ["lfts"]);
+    }
+}
+
+#[test]
+fn tables_of_another_fabric_are_refused_with_what_does_not_fit() {
+    let fabric = clos2(3, 2, 2, 1).build();
+    let made = routed(Engine::UpDown, &fabric, &Options::default());
+    let refusal = |fabric: &Fabric, tables: Option<Tables>| {
+        let refusal = route(Engine::File, fabric, &Options { tables: tables.map(Arc::new), ..Options::default() }).unwrap_err();
+        (refusal.display(fabric).to_string(), refusal.culprits.clone())
+    };
+    assert!(refusal(&fabric, None).0.contains("--lfts"));
+    let larger = clos2(3, 3, 2, 1).build();
+    assert!(refusal(&larger, Some(made.clone())).0.contains("another number of switches"));
+
+    let mut without_table = made.clone();
+    without_table.row_mut(SwitchIndex(3)).fill(NO_PORT);
+    assert_eq!(refusal(&fabric, Some(without_table)).1, [NodeIndex(3)]);
+
+    let host = *fabric.end_ports().iter().find(|end| end.is_host()).unwrap();
+    let mut without_way = made.clone();
+    (0..5).for_each(|switch| without_way.row_mut(SwitchIndex(switch))[host.lid.index()] = NO_PORT);
+    assert_eq!(refusal(&fabric, Some(without_way)).1, [host.at.node]);
+
+    // Leaf 0 has hosts at 1 and 2, spines at 3 and 4, and 254 ports.
+    for port in [5, 254] {
+        let mut dead_end = made.clone();
+        dead_end.row_mut(SwitchIndex(0))[host.lid.index()] = port;
+        assert_eq!(refusal(&fabric, Some(dead_end)).1, [NodeIndex(0)]);
+    }
+    let mut elsewhere = made.clone();
+    elsewhere.row_mut(host.switch)[host.lid.index()] = 3 - host.switch_port;
+    let (text, culprits) = refusal(&fabric, Some(elsewhere));
+    assert_eq!(culprits, [host.at.node]);
+    assert!(text.contains("take an engine that computes routes"), "{text}");
 }

@@ -1,12 +1,13 @@
 //! The flags that say how routes should be, and the files that they name.
 
-use crate::fabric;
 use crate::out::tell;
+use crate::{fabric, verify};
 use anyhow::{Context, bail};
 use heddle_engines::{Engine, Options};
 use heddle_fabric::{Fabric, PortSpec};
 use heddle_formats::{ReadError, Warnings};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How routes should be. The files are OpenSM's.
 #[derive(clap::Args)]
@@ -59,6 +60,18 @@ pub(crate) struct RoutingOptions {
     /// Each host port has 2^N LIDs, 0 to 7, whose routes take different cables and switches where they can; without, as in the file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=i64::from(PortSpec::MAX_LMC)))]
     pub(crate) lmc: Option<u8>,
+
+    /// The forwarding tables that the engine `file` takes: opensm-lfts.dump, opensm.fdbs, or what dump_fts prints
+    #[arg(long, value_name = "FILE")]
+    lfts: Option<PathBuf>,
+
+    /// The SLs that go with --lfts, lines `GUID LID SL` as ibdmchk -c reads them
+    #[arg(long, value_name = "FILE", requires = "lfts")]
+    sl: Option<PathBuf>,
+
+    /// The SL2VL tables that go with --lfts: opensm-sl2vl.dump, or lines as ibdmchk -d reads them
+    #[arg(long, value_name = "FILE", requires = "lfts")]
+    sl2vl: Option<PathBuf>,
 }
 
 /// What slow cables are good for.
@@ -96,7 +109,14 @@ impl RoutingOptions {
     /// # Errors
     /// A file that cannot be read, and options that none of the engines heeds.
     pub(crate) fn read(&self, fabric: &Fabric, engines: &[Engine]) -> anyhow::Result<Read> {
+        if engines.contains(&Engine::File) && self.lfts.is_none() {
+            bail!("the engine file needs the tables that it takes: --lfts FILE");
+        }
         let mut warnings = Vec::new();
+        let mut of_tables = Vec::new();
+        let tables = |path: &PathBuf| verify::read_tables(fabric, path, self.sl.as_deref(), self.sl2vl.as_deref(), &mut of_tables);
+        let tables = self.lfts.as_ref().map(tables).transpose()?;
+        warnings.extend(of_tables.iter().flatten().map(ToString::to_string));
         let options = Options {
             max_vls: self.max_vls,
             roots: read(self.roots.as_deref(), fabric, heddle_formats::read_guids, &mut warnings)?,
@@ -109,6 +129,7 @@ impl RoutingOptions {
             ignored_links: read(self.ignore_links.as_deref(), fabric, heddle_formats::read_ports, &mut warnings)?,
             throttled: self.throttled.into(),
             seed: self.seed,
+            tables: tables.map(Arc::new),
         };
         for &engine in engines {
             for option in options.unheeded(engine) {

@@ -95,7 +95,7 @@ impl Arguments {
 }
 
 /// Tables from files, with their SLs and VLs if there are files for these.
-fn read_tables(
+pub(crate) fn read_tables(
     fabric: &Fabric,
     lfts: &Path,
     sl: Option<&Path>,

@@ -585,3 +585,42 @@ fn links_and_ports_are_as_the_user_wants() {
     assert_fails(&heddle("route gen:clos2:8 --engine up-down --throttled never"), &["never", "avoid"]);
     assert_fails(&heddle("route gen:clos2:8 --engine up-down --seed -1"), &["-1"]);
 }
+
+#[test]
+fn the_engine_file_takes_tables_and_proves_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let lfts = path("opensm-lfts.dump");
+    let made = run(&["route", "gen:torus:5x5,hosts=1", "--engine", "torus", "--out", folder.path().to_str().unwrap()]);
+    assert_status(&made, 0);
+    let (sl, sl2vl) = (path("opensm-path-sl.dump"), path("opensm-sl2vl.dump"));
+    let taken = |fabric: &str, more: &[&str]| run(&[&["route", fabric, "--json", "--engine", "file", "--lfts", &lfts], more].concat());
+
+    let output = taken("gen:torus:5x5,hosts=1", &["--sl", &sl, "--sl2vl", &sl2vl]);
+    assert_status(&output, 0);
+    let result = json(&output);
+    assert_eq!((&result["engine"], &result["verified"]["deadlock_free"]), (&"file".into(), &true.into()));
+    // Without its SLs the same tables can deadlock.
+    let output = taken("gen:torus:5x5,hosts=1", &[]);
+    assert_status(&output, 1);
+    assert_eq!(json(&output)["verified"]["deadlock_free"], false);
+
+    // With two hosts a switch, LIDs are those of others; with more switches, some have no table.
+    assert_fails(&taken("gen:torus:5x5,hosts=2", &[]), &["opensm-lfts.dump:", "the LIDs are not the same"]);
+    let output = taken("gen:torus:6x5,hosts=1", &[]);
+    assert_status(&output, 1);
+    let refused = &json(&output)["refused"][0];
+    assert!(refused["reason"].as_str().unwrap().contains("there are no tables of these switches"), "{refused}");
+    assert_eq!(refused["nodes"].as_array().unwrap().len(), 5);
+    assert_fails(&taken("gen:torus:4x5,hosts=1", &[]), &["opensm-lfts.dump:", "is this a dump of another fabric?"]);
+    // A cable is gone that the tables use.
+    let output = taken("gen:torus:5x5,hosts=1,fail-links=1", &[]);
+    assert_status(&output, 1);
+    let refused = &json(&output)["refused"][0];
+    assert!(refused["reason"].as_str().unwrap().contains("ports without a cable"), "{refused}");
+    assert_eq!(refused["nodes"].as_array().unwrap().len(), 2, "the cable's ends");
+
+    assert_fails(&heddle("route gen:ring:3 --engine up-down,file"), &["file", "--lfts FILE"]);
+    assert_fails(&run(&["route", "gen:ring:3", "--engine", "up-down", "--sl", &sl]), &["--lfts"]);
+    assert_fails(&run(&["route", "gen:torus:5x5,hosts=1", "--engine", "dor", "--lfts", &lfts]), &["--lfts says nothing to dor"]);
+}
