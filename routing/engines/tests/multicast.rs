@@ -140,6 +140,8 @@ fn assert_good(fabric: &Fabric, unicast: &Tables, groups: &[Group], tables: &Mul
         })
         .collect();
     assert!(is_acyclic(&waits), "a circle");
+    let report = heddle_verify::verify_multicast(fabric, unicast, groups, tables);
+    assert!(report.is_good() && report.unowned_mlids == 0, "{report}");
     hops
 }
 

@@ -158,6 +158,12 @@ impl SharedSet {
 }
 
 impl Set {
+    /// Adds that packets which came by `hop` on a VL leave by `port`, which leads to another switch, on another.
+    pub(crate) fn insert(&mut self, hop: Hop, vl: usize, port: u8, to: usize) {
+        let bit = usize::from(port) - 1;
+        self.words[row(hop, self.vls, self.straight, vl, to) + bit / 64] |= 1 << (bit % 64);
+    }
+
     pub(crate) fn nodes(&self, net: &Net<'_>) -> usize {
         net.channels() * self.vls
     }

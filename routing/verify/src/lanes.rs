@@ -13,10 +13,10 @@ pub(crate) struct Found {
     pub(crate) dropped: u64,
 }
 
-/// `O(switches * LIDs * SLs)`.
-pub(crate) fn collect(net: &Net<'_>, tables: &Tables, lanes: &Lanes) -> Found {
+/// `vls` is how many VLs the set is to tell apart, as many as the lanes need at least. `O(switches * LIDs * SLs)`.
+pub(crate) fn collect(net: &Net<'_>, tables: &Tables, lanes: &Lanes, vls: u8) -> Found {
     let classes = Classes::new(net, lanes);
-    let set = SharedSet::new(net, usize::from(lanes.vls()), classes.is_uniform());
+    let set = SharedSet::new(net, usize::from(vls), classes.is_uniform());
     let dropped = AtomicU64::new(0);
     let scratch = || (Block::default(), Tree::default());
     (0..net.blocks()).into_par_iter().for_each_init(scratch, |(block, tree), number| {

@@ -33,6 +33,8 @@
 //!
 //! [`verify_transition`] looks at the way from old tables to new ones: what packets can meet while some switches have the ones and some the others.
 //!
+//! [`verify_multicast`] does the same for the trees of multicast groups beside unicast tables.
+//!
 //! [`prove`] makes a [`Proven`], the only kind of tables that a subnet manager accepts. [`quality`] and [`patterns`] say how good routes are.
 //!
 //! Everything is `O(switches * LIDs)` with one pass over the tables in blocks of 64 LIDs, spread over rayon's threads; the results do not
@@ -68,6 +70,7 @@ mod checker;
 mod cycle;
 mod dependencies;
 mod lanes;
+mod multicast;
 mod net;
 mod parts;
 mod patterns;
@@ -81,6 +84,7 @@ mod witness;
 
 pub use certificate::{Certificate, Violation};
 pub use checker::check_certificate;
+pub use multicast::{MulticastFault, MulticastReport, MulticastStep, MulticastWitness, Packets, verify_multicast};
 pub use parts::{Part, Parts};
 pub use patterns::{Effort, Patterns, patterns};
 pub use proven::{Proven, prove};
@@ -113,7 +117,7 @@ pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
     let sound = found.sound && parts.len() <= 1 && matches!(deadlock, Deadlock::Free(_));
     let mut dropped = 0;
     if let Some(lanes) = tables.lanes() {
-        let found = lanes::collect(&net, tables, lanes);
+        let found = lanes::collect(&net, tables, lanes, lanes.vls());
         dropped = found.dropped;
         // Where the channels alone have no circle, their VLs have none.
         if matches!(deadlock, Deadlock::Cyclic(_)) {

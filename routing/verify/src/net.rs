@@ -113,7 +113,12 @@ impl<'a> Net<'a> {
 
     /// Whether there is no way from a switch to the owner of a LID, since no cables join their parts of the fabric.
     pub(crate) fn apart(&self, switch: u32, column: &Column) -> bool {
-        self.part_of[switch as usize] != self.part_of[column.owner.0 as usize]
+        self.are_apart(SwitchIndex(switch), SwitchIndex(column.owner.0))
+    }
+
+    /// Whether no cables join the parts of the fabric that two switches are in.
+    pub(crate) fn are_apart(&self, a: SwitchIndex, b: SwitchIndex) -> bool {
+        self.part_of[a.index()] != self.part_of[b.index()]
     }
 
     /// Whether nothing is at the end of a switch's port, or the switch has no such port, so that packets which leave by it are gone.

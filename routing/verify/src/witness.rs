@@ -45,16 +45,22 @@ pub(crate) fn find(net: &Net<'_>, tables: &Tables, set: &Set) -> Witness {
     let cycle = short_cycle(net, set);
     let at = |node: usize| net.fabric.channel_at(node / set.vls);
     let steps = cycle.iter().zip(cycle.iter().cycle().skip(1)).filter_map(|(&node, &next)| {
-        let lid = match tables.lanes() {
-            Some(lanes) if set.vls > 1 => a_lid_on(net, tables, lanes, (at(node), node % set.vls), (at(next), next % set.vls))?,
-            _ => a_lid(net, tables, at(node), at(next))?,
-        };
+        let lid = a_lid_between(net, tables, set, node, next)?;
         let owner = net.fabric.lid_owner(lid)?;
         let (switch, port) = at(node);
         let vl = (set.vls > 1).then_some((node % set.vls) as u8);
         Some(Step { channel: Place::new(net.fabric, switch, port), vl, lid, owner: Place::of_port(net.fabric, owner.at) })
     });
     Witness { steps: steps.collect() }
+}
+
+/// A LID whose packets make one channel (its VL, where `set` tells VLs apart) depend on another.
+pub(crate) fn a_lid_between(net: &Net<'_>, tables: &Tables, set: &Set, node: usize, next: usize) -> Option<Lid> {
+    let at = |node: usize| net.fabric.channel_at(node / set.vls);
+    match tables.lanes() {
+        Some(lanes) if set.vls > 1 => a_lid_on(net, tables, lanes, (at(node), node % set.vls), (at(next), next % set.vls)),
+        _ => a_lid(net, tables, at(node), at(next)),
+    }
 }
 
 /// A LID whose packets leave by one VL of a channel and then by one of another.

@@ -2,6 +2,7 @@
 
 mod cases;
 mod common;
+mod multicast;
 mod oracle;
 mod parts;
 mod patterns;
