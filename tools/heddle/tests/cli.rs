@@ -624,3 +624,29 @@ fn the_engine_file_takes_tables_and_proves_them() {
     assert_fails(&run(&["route", "gen:ring:3", "--engine", "up-down", "--sl", &sl]), &["--lfts"]);
     assert_fails(&run(&["route", "gen:torus:5x5,hosts=1", "--engine", "dor", "--lfts", &lfts]), &["--lfts says nothing to dor"]);
 }
+
+#[test]
+fn engines_are_a_table_for_people_and_json_for_programs() {
+    let output = heddle("engines");
+    assert_status(&output, 0);
+    assert!(stdout(&output).lines().all(|line| line.chars().count() <= 100), "{}", stdout(&output));
+    assert!(stdout(&output).contains("\n  --hop-weights      min-hop"), "{}", stdout(&output));
+
+    let output = heddle("engines --json");
+    assert_status(&output, 0);
+    let listed = json(&output);
+    let help = stdout(&heddle("route --help"));
+    for engine in listed.as_array().unwrap() {
+        let name = engine["name"].as_str().unwrap();
+        assert!(help.contains(name), "{name} is not in the help of route");
+        for key in ["needs", "guarantees", "virtual_lanes", "cost"] {
+            assert!(!engine[key].as_str().unwrap().is_empty(), "{name} {key}");
+        }
+        // Each option is a flag of route, perhaps with a value.
+        for option in engine["options"].as_array().unwrap() {
+            let flag = option.as_str().unwrap().split(' ').next().unwrap();
+            assert!(help.contains(&format!("--{flag} ")), "{name} {flag}");
+        }
+    }
+    assert!(listed.to_string().contains("\"name\":\"file\""));
+}
