@@ -227,21 +227,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn lanes_are_free_of_deadlock_on_any_fabric(switches in 1usize..14, cables in 0usize..24, seed in any::<u32>()) {
-        let mut random = random(u64::from(seed));
-        let mut site = Site::new();
-        let nodes: Vec<_> = (0..switches).map(|_| site.switch()).collect();
-        for number in 1..switches {
-            site.cable(nodes[random(number)], nodes[number]);
-        }
-        for _ in 0..cables {
-            let (a, b) = (random(switches), random(switches));
-            if a != b {
-                site.cable(nodes[a], nodes[b]);
-            }
-        }
-        nodes.iter().for_each(|&node| site.hosts(node, random(3)));
-        let fabric = site.build();
+    fn lanes_are_free_of_deadlock_on_any_fabric(fabric in random_fabric()) {
         // No grid, mostly: a result or a refusal, never a panic.
         if let Ok(tables) = route(Engine::Torus, &fabric, &Options::default()) {
             judge(&fabric, &tables);

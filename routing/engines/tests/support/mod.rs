@@ -1,6 +1,11 @@
 //! Fabrics to route, and a judge of tables that shares no code with the engines.
 #![allow(dead_code, unreachable_pub, reason = "a module of several test crates, none of which uses all of it")]
 
+mod netlist;
+pub mod oracle;
+
+pub use netlist::Netlist;
+
 use heddle_engines::Engine;
 use heddle_fabric::{EndPort, Fabric, FabricBuilder, Guid, Link, NO_PORT, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex, Tables};
 use petgraph::algo::toposort;
@@ -270,7 +275,7 @@ pub fn shortest(fabric: &Fabric, from: SwitchIndex) -> Vec<u32> {
 
 /// A connected fabric of up to 24 switches: a random tree, and random cables beside (parallel ones and cables from a switch to itself
 /// too), and up to 3 hosts a switch, some with a range of LIDs.
-pub fn random_fabric() -> impl Strategy<Value = Fabric> {
+pub fn random_fabric() -> impl Strategy<Value = Netlist> {
     (1usize..24, any::<u64>(), 0usize..40, prop::collection::vec((0usize..4, 0u8..4), 24)).prop_map(|(switches, seed, more, hosts)| {
         let mut random = random(seed >> 1);
         let mut site = Site::new();
@@ -288,8 +293,14 @@ pub fn random_fabric() -> impl Strategy<Value = Fabric> {
                 site.builder.port_mut(host).unwrap().lmc = lmc;
             }
         }
-        site.build()
+        Netlist(site.build())
     })
+}
+
+/// A torus, mesh or ring of up to 40 switches with two hosts each, with single or double cables, of which so many are lost.
+pub fn degraded_grid(per_mille: usize) -> impl Strategy<Value = Netlist> {
+    (1usize..6, 1usize..5, 1usize..3, 1usize..3, any::<u32>())
+        .prop_map(move |(x, y, z, cables, seed)| Netlist(degrade(&torus([x, y, z], 2, cables).build(), per_mille, seed.into())))
 }
 
 /// The same fabric with its nodes in another order, and the place of each node there.
