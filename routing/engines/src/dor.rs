@@ -9,16 +9,16 @@
 //! least. The verifier says whether such routes are still free of deadlock: after a few lost cables they are, round a lost switch not always.
 
 use crate::graph::Graph;
-use crate::{Engine, Refusal};
-use heddle_fabric::{Dimension, EndPort, Fabric, Grid, Lanes, Levels, NoGrid, Row, SwitchIndex, Tables};
+use crate::{Engine, Options, Refusal};
+use heddle_fabric::{Dimension, EndPort, Fabric, Grid, Guid, Lanes, Levels, NoGrid, Row, SwitchIndex, Tables};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Rings as long as this need two VLs; in shorter ones a route has one hop at most, or a square is two dimensions.
 const SHORTEST_RING: u32 = 4;
 
 /// Fills the tables, and for [`Engine::Torus`] the SLs and VLs.
-pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph) -> Result<(), Refusal> {
+pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph, options: &Options) -> Result<(), Refusal> {
     let grid = Grid::find(fabric).map_err(|NoGrid { reason, culprits }| Refusal {
         engine,
         reason: format!("the fabric is no mesh, torus, hypercube or HyperX: {reason}; the first such switches"),
@@ -26,6 +26,7 @@ pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: 
         remedy: "Use up-down or dfsssp, which route any shape.".to_owned(),
     })?;
     let steps = steps(graph, &grid);
+    let ranks = ranks(engine, fabric, graph, &steps, &options.port_order, grid.dimensions.len())?;
     let bits: Vec<Option<u8>> = dateline_bits(&grid.dimensions);
     if engine == Engine::Torus && bits.iter().flatten().count() > 4 {
         return Err(Refusal {
@@ -40,7 +41,7 @@ pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: 
     let mut levels = vec![crate::layers::NO_LEVEL; count * row_len];
     let mut ends: Vec<Vec<&EndPort>> = vec![Vec::new(); count];
     fabric.end_ports().iter().for_each(|end| ends[end.switch.index()].push(end));
-    let mut search = Search::new(count);
+    let mut search = Search::new(count, ranks);
     let mut ports = Vec::new();
     for (target, ends) in ends.iter().enumerate().filter(|(_, ends)| !ends.is_empty()) {
         search.run(graph, &grid, &steps, target);
@@ -89,6 +90,43 @@ fn steps(graph: &Graph, grid: &Grid) -> Vec<Step> {
     pairs.map(|(from, to)| grid.step(index(from), index(to)).expect("no two switches are at one place")).collect()
 }
 
+/// By dimension: its place in the order in which routes take them. This is the order of the user's ports, and of the dimensions' numbers where
+/// these say nothing.
+fn ranks(
+    engine: Engine,
+    fabric: &Fabric,
+    graph: &Graph,
+    steps: &[Step],
+    port_order: &BTreeMap<Guid, Vec<u8>>,
+    dimensions: usize,
+) -> Result<Vec<usize>, Refusal> {
+    let listed: Vec<usize> =
+        (0..graph.len()).filter(|&switch| port_order.contains_key(&fabric.switch(SwitchIndex(switch as u32)).guid)).collect();
+    // By listed switch and dimension: the place of the first port, if there is one.
+    let first_port = |switch: usize, dimension: usize| {
+        let edges = graph.edges(switch).filter(|&edge| steps[edge].0 == dimension);
+        edges.flat_map(|edge| graph.ports(edge)).map(|&port| graph.port_place(switch, port)).min()
+    };
+    let places: Vec<Vec<Option<u8>>> =
+        listed.iter().map(|&switch| (0..dimensions).map(|dimension| first_port(switch, dimension)).collect()).collect();
+    let mut ranks = vec![0; dimensions];
+    let mut left: Vec<usize> = (0..dimensions).collect();
+    for rank in 0..dimensions {
+        let is_before = |places: &[Option<u8>], a: usize, b: usize| places[a].zip(places[b]).is_some_and(|(a, b)| a < b);
+        let is_next = |&dimension: &usize| !places.iter().any(|places| left.iter().any(|&other| is_before(places, other, dimension)));
+        let Some(next) = left.iter().position(is_next) else {
+            return Err(Refusal {
+                engine,
+                reason: "the ports of these switches are in orders (--port-order) that take the dimensions in different orders".to_owned(),
+                culprits: listed.into_iter().map(|switch| fabric.switches()[switch]).collect(),
+                remedy: "List the ports of each switch in the same order of dimensions, or of one switch only.".to_owned(),
+            });
+        };
+        ranks[left.remove(next)] = rank;
+    }
+    Ok(ranks)
+}
+
 /// By dimension: the bit of the SL that says whether a route crosses its dateline.
 fn dateline_bits(dimensions: &[Dimension]) -> Vec<Option<u8>> {
     let mut next = 0;
@@ -127,11 +165,13 @@ struct Search {
     edge: Vec<u32>,
     /// All switches that have a way, each after the next on it.
     order: Vec<u32>,
+    /// By dimension: its place among those that routes take.
+    ranks: Vec<usize>,
 }
 
 impl Search {
-    fn new(count: usize) -> Self {
-        Self { cost: vec![(u32::MAX, 0, 0); count], edge: vec![NONE; count], order: Vec::new() }
+    fn new(count: usize, ranks: Vec<usize>) -> Self {
+        Self { cost: vec![(u32::MAX, 0, 0); count], edge: vec![NONE; count], order: Vec::new(), ranks }
     }
 
     fn run(&mut self, graph: &Graph, grid: &Grid, steps: &[Step], target: usize) {
@@ -152,7 +192,7 @@ impl Search {
                 let peer = peer as usize;
                 let Some(edge) = graph.edges(peer).find(|&edge| graph.peer(edge) == switch) else { continue };
                 let (dimension, forward) = steps[edge];
-                let breaks = u32::from(next_dimension.is_some_and(|next| next < dimension));
+                let breaks = u32::from(next_dimension.is_some_and(|next| self.ranks[next] < self.ranks[dimension]));
                 // Half round a ring both ways are as long: every other switch takes the other.
                 let parity = grid.place(SwitchIndex(peer as u32)).iter().sum::<u32>() % 2 == 0;
                 let better = (cost.0 + breaks, cost.1 + 1, u32::from(parity == forward));

@@ -89,9 +89,9 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
     }
     let order = Order::new(fabric, &graph);
     match engine {
-        Engine::Dor => dor::fill(engine, &mut tables, fabric, &graph)?,
+        Engine::Dor => dor::fill(engine, &mut tables, fabric, &graph, options)?,
         Engine::Torus => {
-            dor::fill(engine, &mut tables, fabric, &graph)?;
+            dor::fill(engine, &mut tables, fabric, &graph, options)?;
             if tables.lanes().is_some() && options.max_vls < 2 {
                 return Err(refusal::too_many_lanes(engine, 2, options.max_vls, Vec::new()));
             }

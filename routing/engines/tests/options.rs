@@ -375,3 +375,34 @@ fn tables_of_another_fabric_are_refused_with_what_does_not_fit() {
     assert_eq!(culprits, [host.at.node]);
     assert!(text.contains("take an engine that computes routes"), "{text}");
 }
+
+#[test]
+fn the_order_of_ports_is_that_of_dimensions() {
+    // Mesh of 3 x 3, switch 3 * y + x, one host each. The first of the ports with cables decides.
+    let mut site = Site::new();
+    let switch: Vec<NodeIndex> = (0..9).map(|_| site.switch()).collect();
+    switch.iter().for_each(|&switch| _ = site.host(switch));
+    for y in 0..3 {
+        for x in 0..3 {
+            if x < 2 {
+                site.cable(switch[3 * y + x], switch[3 * y + x + 1]);
+            }
+            if y < 2 {
+                site.cable(switch[3 * y + x], switch[3 * y + x + 3]);
+            }
+        }
+    }
+    let fabric = site.build();
+    let port_to = |from: u32, to: u32| fabric.arcs(SwitchIndex(from)).iter().find(|arc| arc.peer.0 == to).unwrap().port;
+    let corner = fabric.end_ports().iter().find(|end| end.is_host() && end.switch.0 == 8).unwrap();
+    let order = |from: u32, to: [u32; 2]| (fabric.switch(SwitchIndex(from)).guid, to.map(|to| port_to(from, to)).to_vec());
+    for (first, port_order) in [(1, order(0, [1, 3])), (3, order(0, [3, 1])), (1, order(4, [5, 1])), (3, order(4, [7, 3]))] {
+        let port_order = BTreeMap::from([port_order]);
+        let tables = routed(Engine::Dor, &fabric, &Options { port_order, ..Options::default() });
+        assert!(acyclic(&fabric, &tables, Traffic::All));
+        assert_eq!(tables.port(SwitchIndex(0), corner.lid), port_to(0, first));
+    }
+    let port_order = BTreeMap::from([order(0, [1, 3]), order(8, [5, 7])]);
+    let refusal = route(Engine::Dor, &fabric, &Options { port_order, ..Options::default() }).unwrap_err();
+    assert_eq!(refusal.culprits, [switch[0], switch[8]]);
+}
