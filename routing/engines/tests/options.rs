@@ -274,7 +274,7 @@ fn every_lid_of_a_host_leaves_by_another_cable_and_another_spine_while_there_are
         builder.set_lmc(lmc);
         builder.assign_lids().unwrap();
         let fabric = builder.build();
-        for engine in [Engine::MinHop, Engine::UpDown] {
+        for engine in ANY_SHAPE {
             let tables = routed(engine, &fabric, &Options::default());
             for end in fabric.end_ports().iter().filter(|end| end.is_host()) {
                 assert_eq!(end.lids().count(), 1 << lmc);
@@ -295,9 +295,8 @@ fn every_lid_of_a_host_leaves_by_another_cable_and_another_spine_while_there_are
                         }
                     };
                     let last: BTreeSet<SwitchIndex> = end.lids().map(last).collect();
-                    let remote = last.iter().any(|&switch| !fabric.arcs(leaf).iter().any(|arc| arc.peer == switch));
                     let ways = fabric.arcs(end.switch).len();
-                    assert_eq!(last.len(), ways.min(1 << lmc), "{shape} {engine}: cables down (other pod: {remote})");
+                    assert_eq!(last.len(), ways.min(1 << lmc), "{shape} {engine}: switches down");
                 }
             }
         }
