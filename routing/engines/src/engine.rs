@@ -29,6 +29,12 @@ pub enum Engine {
     Sssp,
     /// The routes of [`Engine::Sssp`], on as many virtual lanes as they need to be free of deadlock: the service level says which.
     Dfsssp,
+    /// Routes that close no circle on as many virtual lanes as there may be, one included: the service level says which, by destination.
+    ///
+    /// It always has a result, free of deadlock for all traffic. Each destination whose routes all find room among the others' as shortest ones
+    /// gets these; only those for which no lane has room, and only from where there is none, get detours. It takes no more lanes than are
+    /// of use: fewer than allowed are enough if all routes are shortest then. Trees are routed as by [`Engine::UpDown`].
+    Nue,
     /// Dimension by dimension through a mesh, hypercube or HyperX, which it recognises by its squares; on a torus deadlock is possible.
     Dor,
     /// Dimension by dimension through a torus, on two virtual lanes: service levels say which rings' datelines a route crosses.
@@ -52,7 +58,7 @@ pub struct Description {
 
 impl Engine {
     /// All engines.
-    pub const ALL: [Self; 7] = [Self::MinHop, Self::UpDown, Self::Sssp, Self::Dfsssp, Self::Dor, Self::Torus, Self::File];
+    pub const ALL: [Self; 8] = [Self::MinHop, Self::UpDown, Self::Sssp, Self::Dfsssp, Self::Nue, Self::Dor, Self::Torus, Self::File];
 
     /// The name by which it is chosen.
     pub const fn name(self) -> &'static str {
@@ -61,6 +67,7 @@ impl Engine {
             Self::UpDown => "up-down",
             Self::Sssp => "sssp",
             Self::Dfsssp => "dfsssp",
+            Self::Nue => "nue",
             Self::Dor => "dor",
             Self::Torus => "torus",
             Self::File => "file",
@@ -83,7 +90,7 @@ impl Engine {
                 "throttled weigh",
                 "seed",
             ],
-            Self::Sssp | Self::Dfsssp => &["ignore-links", "throttled avoid", "seed"],
+            Self::Sssp | Self::Dfsssp | Self::Nue => &["ignore-links", "throttled avoid", "seed"],
             Self::File => &["lfts"],
             Self::Dor | Self::Torus => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
         }
@@ -116,6 +123,13 @@ impl Engine {
                 guarantees: "shortest routes, evenly spread; no deadlock",
                 virtual_lanes: "as many as it finds to be needed, up to --max-vls",
                 cost: "O(cables x LIDs + routes)",
+            },
+            Self::Nue => Description {
+                needs: "a connected fabric of any shape",
+                guarantees: "no deadlock on any number of VLs, evenly spread; shortest routes as far as the VLs have room, else detours; \
+                             on trees the routes of up-down",
+                virtual_lanes: "1 and up to --max-vls, as long as more make routes shorter",
+                cost: "O(cables x LIDs + VLs x switches x edges)",
             },
             Self::Dor => Description {
                 needs: "a mesh, torus, hypercube or HyperX, with losses too",

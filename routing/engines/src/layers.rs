@@ -18,7 +18,7 @@ pub(crate) fn assign(fabric: &Fabric, tables: &Tables) -> (Vec<u8>, usize) {
     // Ties go by GUID, so that the order of the nodes decides nothing.
     let mut by_guid: Vec<u32> = (0..count as u32).collect();
     by_guid.sort_unstable_by_key(|&switch| fabric.switch(SwitchIndex(switch)).guid);
-    let channels = Channels::new(fabric);
+    let channels = Channels::of_ports(fabric);
     let mut layers: Vec<Layer> = Vec::new();
     let mut levels = vec![NO_LEVEL; count * row_len];
     let mut tree = Tree::default();

@@ -5,8 +5,8 @@
 //! nothing but ties, so that a fabric listed in another order gets the same routes.
 //!
 //! Most engines work per destination *switch*: the hosts of one switch share its set of ways, and only the last step, the choice among
-//! equal ports, is made for each LID; `min-hop` and `up-down` find ways for 64 destination switches at once, one bit each. `sssp` chooses
-//! for each LID by what the others use already.
+//! equal ports, is made for each LID; `min-hop` and `up-down` find ways for 64 destination switches at once, one bit each. `sssp` and `nue`
+//! choose for each LID by what the others use already.
 //!
 //! ```
 //! use heddle_engines::{Engine, Options, route};
@@ -45,6 +45,7 @@ mod layers;
 mod links;
 mod min_hop;
 mod multicast;
+mod nue;
 mod options;
 mod order;
 mod precedence;
@@ -109,6 +110,7 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
                 tables.set_lanes(Some(Lanes::uniform(Levels::ByPair(levels), Lanes::IDENTITY)));
             }
         }
+        Engine::Nue => nue::fill(&mut tables, fabric, &graph, &order, options),
         Engine::MinHop => spread::fill(&mut tables, fabric, &graph, &order, options, |targets, ways| min_hop::ways(&graph, targets, ways)),
         Engine::UpDown => {
             let directions = up_down::Directions::new(&graph, &order);

@@ -3,68 +3,11 @@
 mod support;
 
 use heddle_engines::{Engine, Options, route};
-use heddle_fabric::{Fabric, Lanes, Levels, Lid, SwitchIndex, Tables};
+use heddle_fabric::{Lanes, Levels, SwitchIndex};
 use heddle_verify::{Deadlock, Effort, check_certificate, patterns, verify};
-use petgraph::algo::toposort;
-use petgraph::graph::DiGraph;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use support::*;
-
-/// The channels of a route, each with its VL.
-fn way(fabric: &Fabric, tables: &Tables, from: (SwitchIndex, u8), lid: Lid, sl: usize) -> Vec<(usize, u8)> {
-    let mut way = Vec::new();
-    let mut at = from;
-    loop {
-        let port = tables.port(at.0, lid);
-        let channel = fabric.channel(at.0, port);
-        let vl = tables.lanes().map_or(0, |lanes| lanes.row(at.0, at.1, port)[sl]);
-        let Some(next) = fabric.channel_peer(channel) else { return way };
-        way.push((channel, vl));
-        at = next;
-    }
-}
-
-/// Whether no packets that hosts send can wait for each other in a circle: every pair is followed, and petgraph asked.
-fn is_acyclic(fabric: &Fabric, tables: &Tables) -> bool {
-    let mut edges = BTreeSet::new();
-    let hosts = fabric.end_ports().iter().filter(|end| end.is_host()).map(|end| (end.switch, end.switch_port));
-    let own = (0..fabric.switch_count() as u32).map(|switch| (SwitchIndex(switch), 0));
-    for from in hosts.chain(own) {
-        for end in fabric.end_ports().iter().filter(|end| end.is_host() || from.1 != 0) {
-            for lid in end.lids() {
-                let levels = tables.lanes().map_or(1, |lanes| lanes.levels_of(tables.row_len(), from.0, lid));
-                for sl in (0..16).filter(|sl| levels >> sl & 1 == 1) {
-                    edges.extend(way(fabric, tables, from, lid, sl).windows(2).map(|pair| (pair[0], pair[1])));
-                }
-            }
-        }
-    }
-    let mut graph = DiGraph::<(), ()>::new();
-    let mut vertices = BTreeMap::new();
-    for (a, b) in edges {
-        let [a, b] = [a, b].map(|node| *vertices.entry(node).or_insert_with(|| graph.add_node(())));
-        graph.add_edge(a, b, ());
-    }
-    toposort(&graph, None).is_ok()
-}
-
-fn assert_free(fabric: &Fabric, tables: &Tables) -> u8 {
-    judge(fabric, tables);
-    let report = verify(fabric, tables);
-    assert!(report.is_good(), "{report}");
-    assert!(is_acyclic(fabric, tables));
-    let Deadlock::Free(certificate) = &report.deadlock else { unreachable!() };
-    assert_eq!(check_certificate(fabric, tables, certificate), Ok(()));
-    report.vls()
-}
-
-fn generated(spec: &str) -> Fabric {
-    let mut builder = heddle_fabric::generate(spec).unwrap();
-    builder.assign_lids().unwrap();
-    builder.build()
-}
 
 /// OpenSM's dfsssp needs 9, 5 and 7 VLs on the fabrics of this size, its lash 6, 5 and 5.
 #[test]

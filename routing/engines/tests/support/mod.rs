@@ -7,14 +7,17 @@ pub mod oracle;
 pub use netlist::Netlist;
 
 use heddle_engines::Engine;
-use heddle_fabric::{EndPort, Fabric, FabricBuilder, Guid, Link, NO_PORT, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex, Tables};
+use heddle_fabric::{
+    EndPort, Fabric, FabricBuilder, Guid, Lid, Link, NO_PORT, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex, Tables,
+};
+use heddle_verify::{Deadlock, check_certificate, verify};
 use petgraph::algo::toposort;
 use petgraph::graph::{DiGraph, NodeIndex as Vertex};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The engines that route any connected fabric, given VLs enough.
-pub const ANY_SHAPE: [Engine; 4] = [Engine::MinHop, Engine::UpDown, Engine::Sssp, Engine::Dfsssp];
+pub const ANY_SHAPE: [Engine; 5] = [Engine::MinHop, Engine::UpDown, Engine::Sssp, Engine::Dfsssp, Engine::Nue];
 
 /// Builds a fabric by hanging cables on the next free ports.
 pub struct Site {
@@ -324,4 +327,60 @@ pub fn shuffled(fabric: &Fabric, seed: u64) -> (Fabric, Vec<NodeIndex>) {
         }
     }
     (builder.build(), moved)
+}
+
+/// The channels of a route, each with its VL.
+fn way(fabric: &Fabric, tables: &Tables, from: (SwitchIndex, u8), lid: Lid, sl: usize) -> Vec<(usize, u8)> {
+    let mut way = Vec::new();
+    let mut at = from;
+    loop {
+        let port = tables.port(at.0, lid);
+        let channel = fabric.channel(at.0, port);
+        let vl = tables.lanes().map_or(0, |lanes| lanes.row(at.0, at.1, port)[sl]);
+        let Some(next) = fabric.channel_peer(channel) else { return way };
+        way.push((channel, vl));
+        at = next;
+    }
+}
+
+/// Whether no packets that hosts send can wait for each other in a circle: every pair is followed, and petgraph asked.
+pub fn is_acyclic(fabric: &Fabric, tables: &Tables) -> bool {
+    let mut edges = BTreeSet::new();
+    let hosts = fabric.end_ports().iter().filter(|end| end.is_host()).map(|end| (end.switch, end.switch_port));
+    let own = (0..fabric.switch_count() as u32).map(|switch| (SwitchIndex(switch), 0));
+    for from in hosts.chain(own) {
+        for end in fabric.end_ports().iter().filter(|end| end.is_host() || from.1 != 0) {
+            for lid in end.lids() {
+                let levels = tables.lanes().map_or(1, |lanes| lanes.levels_of(tables.row_len(), from.0, lid));
+                for sl in (0..16).filter(|sl| levels >> sl & 1 == 1) {
+                    edges.extend(way(fabric, tables, from, lid, sl).windows(2).map(|pair| (pair[0], pair[1])));
+                }
+            }
+        }
+    }
+    let mut graph = DiGraph::<(), ()>::new();
+    let mut vertices = BTreeMap::new();
+    for (a, b) in edges {
+        let [a, b] = [a, b].map(|node| *vertices.entry(node).or_insert_with(|| graph.add_node(())));
+        graph.add_edge(a, b, ());
+    }
+    toposort(&graph, None).is_ok()
+}
+
+/// Checks that all is reached and nothing can wait in a circle; the VLs that it takes.
+pub fn assert_free(fabric: &Fabric, tables: &Tables) -> u8 {
+    judge(fabric, tables);
+    let report = verify(fabric, tables);
+    assert!(report.is_good(), "{report}");
+    assert!(is_acyclic(fabric, tables));
+    let Deadlock::Free(certificate) = &report.deadlock else { unreachable!() };
+    assert_eq!(check_certificate(fabric, tables, certificate), Ok(()));
+    report.vls()
+}
+
+/// A made-up fabric with LIDs.
+pub fn generated(spec: &str) -> Fabric {
+    let mut builder = heddle_fabric::generate(spec).unwrap();
+    builder.assign_lids().unwrap();
+    builder.build()
 }
