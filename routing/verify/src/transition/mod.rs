@@ -15,6 +15,8 @@ use std::fmt;
 
 /// What can happen while switches get new tables one after another, in whatever order, and packets are under way.
 ///
+/// It is about the traffic that counts for deadlock: all packets to hosts, and those to switches from switches that have hosts.
+///
 /// At any moment each switch sends packets to a LID by the port that its old or its new table says. What is found here is found for all
 /// mixtures, and for packets that stay in buffers from one to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -98,6 +98,14 @@ impl One<'_> {
         self.blocks.ports(switch, self.column).filter_map(move |port| Some((port, self.net.next(switch, port)?)))
     }
 
+    /// The switches that send packets to the LID which count, or whose hosts do.
+    fn sources(&self) -> Vec<u32> {
+        match self.column.counts_from_everywhere {
+            true => (0..self.net.switches() as u32).collect(),
+            false => self.net.host_switches.iter().map(|(switch, _)| switch.0).collect(),
+        }
+    }
+
     /// A circle of switches and ports, each of which one of the tables says; a depth-first search. Each switch is in it once, so there is a
     /// mixture that has it; and where none is, no packet comes to a switch twice, even if tables change meanwhile.
     fn cycle(&self) -> Option<Vec<(u32, u8)>> {
@@ -105,7 +113,7 @@ impl One<'_> {
         const NEW: usize = usize::MAX - 1;
         // By switch: its place on the way that is followed.
         let mut state = vec![NEW; self.net.switches()];
-        for start in 0..self.net.switches() as u32 {
+        for start in self.sources() {
             if state[start as usize] != NEW {
                 continue;
             }
@@ -159,8 +167,8 @@ impl One<'_> {
                 }
             }
         }
-        let delivered = |switch: usize| scratch.old[switch] == Fate::Delivered && scratch.new[switch] == Fate::Delivered;
-        ends.into_iter().enumerate().filter(|&(switch, _)| delivered(switch)).find_map(|(switch, end)| Some((switch as u32, end?)))
+        let delivered = |switch: u32| [&scratch.old, &scratch.new].iter().all(|fates| fates[switch as usize] == Fate::Delivered);
+        self.sources().into_iter().filter(|&switch| delivered(switch)).find_map(|switch| Some((switch, ends[switch as usize]?)))
     }
 
     /// How many rounds an order takes in which a switch is written after all that differ and come after it on its new way.

@@ -148,12 +148,16 @@ fn agree(fabric: &Fabric, old: &Tables, new: &Tables) {
         let missed = |ends: &[End]| switches(fabric).zip(ends).any(|(source, &end)| end != End::Delivered && joined(source, lid));
         lost += u64::from(missed(&with_old));
         let all: Vec<Vec<End>> = mixtures.iter().map(ends).collect();
-        if all.iter().flatten().any(|&end| end == End::Loops) {
+        let counts = |source: &SwitchIndex| {
+            fabric.lid_owner(lid).unwrap().is_host() || fabric.end_ports().iter().any(|end| end.is_host() && end.switch == *source)
+        };
+        let sources: Vec<usize> = switches(fabric).filter(counts).map(SwitchIndex::index).collect();
+        if all.iter().any(|ends| sources.iter().any(|&source| ends[source] == End::Loops)) {
             looping.push(lid);
         }
         let delivered = |source: usize| with_old[source] == End::Delivered && with_new[source] == End::Delivered;
         let ends_badly = |source: usize| all.iter().any(|ends| matches!(ends[source], End::Dropped | End::Astray));
-        if (0..fabric.switch_count()).any(|source| delivered(source) && ends_badly(source)) {
+        if sources.iter().any(|&source| delivered(source) && ends_badly(source)) {
             dropping.push(lid);
         }
         // Where the old tables loop or the new ones do not deliver, there is no good order.
@@ -178,6 +182,7 @@ fn agree(fabric: &Fabric, old: &Tables, new: &Tables) {
     }
     let counted = explore(fabric, both, None);
     let mut free = !has_cycle(&counted);
+    assert!(!free || looping.is_empty(), "a circle of packets is one of channels");
     let mut relevant = counted;
     if !free && both.iter().any(|tables| tables.lanes().is_some()) {
         let zero = |tables: &Tables| Lanes::uniform(Levels::ByDestination(vec![0; tables.row_len()]), Lanes::IDENTITY);
