@@ -39,6 +39,9 @@ pub enum Engine {
     Dor,
     /// Dimension by dimension through a torus, on two virtual lanes: service levels say which rings' datelines a route crosses.
     Torus,
+    /// A local cable, a global one, a local one through a dragonfly, whose groups it finds by their cables, on one SL and two virtual lanes:
+    /// SL2VL tells by the ports whether a packet has been in another group. Lost cables are gone round where that keeps the proof.
+    Dragonfly,
     /// The routes of [`crate::Options::tables`], which somebody else made, if they are for this fabric.
     File,
 }
@@ -58,7 +61,8 @@ pub struct Description {
 
 impl Engine {
     /// All engines.
-    pub const ALL: [Self; 8] = [Self::MinHop, Self::UpDown, Self::Sssp, Self::Dfsssp, Self::Nue, Self::Dor, Self::Torus, Self::File];
+    pub const ALL: [Self; 9] =
+        [Self::MinHop, Self::UpDown, Self::Dor, Self::Torus, Self::Sssp, Self::Dfsssp, Self::Nue, Self::Dragonfly, Self::File];
 
     /// The name by which it is chosen.
     pub const fn name(self) -> &'static str {
@@ -70,6 +74,7 @@ impl Engine {
             Self::Nue => "nue",
             Self::Dor => "dor",
             Self::Torus => "torus",
+            Self::Dragonfly => "dragonfly",
             Self::File => "file",
         }
     }
@@ -92,7 +97,7 @@ impl Engine {
             ],
             Self::Sssp | Self::Dfsssp | Self::Nue => &["ignore-links", "throttled avoid", "seed"],
             Self::File => &["lfts"],
-            Self::Dor | Self::Torus => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
+            Self::Dor | Self::Torus | Self::Dragonfly => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
         }
     }
 
@@ -141,6 +146,12 @@ impl Engine {
                 needs: "a torus, mesh or hypercube, with up to four dimensions that are rings of five switches or more, with losses too",
                 guarantees: "shortest routes in the order of the dimensions; no deadlock, but round a lost switch the proof can fail",
                 virtual_lanes: "2 where a ring has five switches or more, else 1",
+                cost: "O(cables x switches + switches x LIDs)",
+            },
+            Self::Dragonfly => Description {
+                needs: "a dragonfly with groups of three switches or more, with losses too; SL2VL in the switches",
+                guarantees: "three hops at most in a whole dragonfly, evenly spread, and few more round losses; no deadlock",
+                virtual_lanes: "2",
                 cost: "O(cables x switches + switches x LIDs)",
             },
             Self::File => Description {

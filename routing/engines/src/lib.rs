@@ -37,6 +37,7 @@
 mod acyclic;
 mod digits;
 mod dor;
+mod dragonfly;
 mod engine;
 mod file;
 mod gaps;
@@ -97,6 +98,7 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
                 return Err(refusal::too_many_lanes(engine, 2, options.max_vls, Vec::new()));
             }
         }
+        Engine::Dragonfly => dragonfly::fill(&mut tables, fabric, &graph, options)?,
         Engine::File => file::fill(&mut tables, fabric, options)?,
         Engine::Sssp => sssp::fill(&mut tables, fabric, &graph, &order),
         Engine::Dfsssp => {

@@ -166,8 +166,64 @@ fn a_dropped_level_is_a_finding() {
     assert!(heddle_verify::prove(Arc::new(fabric), tables).is_err());
 }
 
+/// One SL and two VLs; local, global, local cable at most.
+#[test]
+fn a_whole_dragonfly_takes_one_level_and_three_hops() {
+    for spec in ["dragonfly:a=4,p=2,h=2", "dragonfly:a=6,p=1,h=3,groups=7", "dragonfly:a=8,p=4,h=4,groups=33"] {
+        let fabric = generated(spec);
+        let tables = route(Engine::Dragonfly, &fabric, &Options::default()).unwrap();
+        let verdict = judge(&fabric, &tables);
+        assert!(verdict.hops.iter().flatten().all(|&hops| hops <= 3), "{spec}");
+        let report = verify(&fabric, &tables);
+        assert!(report.is_good() && report.vls() == 2, "{spec}: {report}");
+        let Levels::ByDestination(levels) = tables.lanes().unwrap().levels() else { panic!("{spec}: one SL needs no pairs") };
+        assert!(levels.iter().all(|&level| level == 0), "{spec}");
+    }
+}
+
+/// OpenSM's lash gives flows .631 of a link there, on five VLs.
+#[test]
+fn a_dragonfly_gives_flows_no_less_than_opensm_does_on_more_lanes() {
+    let fabric = generated("dragonfly:a=8,p=4,h=4,groups=33");
+    let tables = route(Engine::Dragonfly, &fabric, &Options::default()).unwrap();
+    let found = patterns(&fabric, &tables, Effort { bisections: 500, permutations: 0, shifts: 0 }).unwrap();
+    assert!(found.bisection > 0.631, "{found:?}");
+}
+
+#[test]
+fn what_is_no_dragonfly_is_refused_with_its_shape() {
+    for (spec, shape) in [
+        ("torus:5x5", "a torus of 5x5"),
+        ("clos2:8", "a tree of 2 levels"),
+        ("dragonfly-plus:leaves=4,spines=4,p=2,h=2", "a dragonfly-plus of 9 groups"),
+        ("random:switches=40,degree=4,seed=1", "a fabric of no known shape"),
+    ] {
+        let fabric = generated(spec);
+        let refusal = route(Engine::Dragonfly, &fabric, &Options::default()).unwrap_err();
+        let text = refusal.display(&fabric).to_string();
+        assert!(text.contains(shape) && text.contains("dfsssp") && !refusal.culprits.is_empty(), "{spec}: {text}");
+    }
+    let fabric = generated("dragonfly:a=4,p=2,h=2");
+    let refusal = route(Engine::Dragonfly, &fabric, &Options { max_vls: 1, ..Options::default() }).unwrap_err();
+    assert!(refusal.display(&fabric).to_string().contains("need 2 virtual lanes"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damaged_dragonflies_are_free_of_deadlock_on_two_lanes(
+        h in 2u64..4, groups in 3u64..14, links in 0u64..6, switches in 0u64..3, seed in any::<u32>()
+    ) {
+        let (a, groups) = (2 * h + h % 2, groups.min(2 * h * h + 1));
+        let spec = format!("dragonfly:a={a},p=1,h={h},groups={groups},fail-links={links},fail-switches={switches},seed={seed}");
+        let fabric = generated(&spec);
+        match route(Engine::Dragonfly, &fabric, &Options::default()) {
+            Ok(tables) => prop_assert!(assert_free(&fabric, &tables) <= 2),
+            // With few faults only, where there is room to go round them.
+            Err(refusal) => prop_assert!(!refusal.culprits.is_empty() && (links + switches > 1 || h == 2), "{}: {:?}", spec, refusal),
+        }
+    }
 
     #[test]
     fn lanes_are_free_of_deadlock_on_any_fabric(fabric in random_fabric()) {
