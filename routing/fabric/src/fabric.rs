@@ -247,6 +247,7 @@ impl Fabric {
     }
 
     /// The number of the channel out of `port` of `switch`. The port must be one that the switch has.
+    #[inline]
     pub fn channel(&self, switch: SwitchIndex, port: u8) -> usize {
         self.channel_base[switch.index()] as usize + usize::from(port)
     }
@@ -260,6 +261,14 @@ impl Fabric {
     /// Where a channel ends: another switch and its port of entry; `None` when there is no other switch at its end.
     pub fn channel_peer(&self, channel: usize) -> Option<(SwitchIndex, u8)> {
         self.channel_peer[channel]
+    }
+
+    /// Where packets come in that `switch` sends out by `port`: another switch and its port of entry; `None` if the switch has no such port,
+    /// or no other switch is at its end.
+    #[inline]
+    pub fn next(&self, switch: SwitchIndex, port: u8) -> Option<(SwitchIndex, u8)> {
+        let channels = self.channel_base[switch.index()] as usize..self.channel_base[switch.index() + 1] as usize;
+        *self.channel_peer[channels].get(usize::from(port))?
     }
 
     /// Every port that has a LID and is carried by a switch, by LID, ascending.

@@ -29,6 +29,7 @@ mod lanes;
 mod lids;
 mod link;
 mod multicast;
+mod patch;
 mod tables;
 
 pub use builder::{BuildError, FabricBuilder, NodeSpec, PortSpec};
@@ -41,4 +42,5 @@ pub use lanes::{DROP_VL, Lanes, Levels};
 pub use lids::{LidReport, LidsExhausted};
 pub use link::{Link, LinkSpeed, LinkWidth};
 pub use multicast::{Group, Mlid, MulticastTables};
+pub use patch::{Change, Entry, Patch};
 pub use tables::{NO_PORT, Tables};

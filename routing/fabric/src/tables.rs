@@ -62,6 +62,7 @@ impl Tables {
 
     /// Block `block` of a switch's table: the entries of the LIDs from 64 * `block` on. `None` beyond the end of these tables, which may
     /// have been made for another fabric.
+    #[inline]
     pub fn block(&self, switch: SwitchIndex, block: usize) -> Option<&[u8; Self::BLOCK]> {
         let in_row = block.checked_mul(Self::BLOCK).filter(|&start| start < self.row)?;
         let start = switch.index() * self.row + in_row;
@@ -69,6 +70,7 @@ impl Tables {
     }
 
     /// The port by which `switch` sends packets to `lid`; [`NO_PORT`] if it drops them, or is beyond the end of these tables.
+    #[inline]
     pub fn port(&self, switch: SwitchIndex, lid: Lid) -> u8 {
         self.block(switch, lid.index() / Self::BLOCK).map_or(NO_PORT, |block| block[lid.index() % Self::BLOCK])
     }
