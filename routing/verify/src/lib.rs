@@ -35,7 +35,8 @@
 //!
 //! [`verify_multicast`] does the same for the trees of multicast groups beside unicast tables.
 //!
-//! [`prove`] makes a [`Proven`], the only kind of tables that a subnet manager accepts. [`quality`] and [`patterns`] say how good routes are.
+//! [`prove`] makes a [`Proven`], the only kind of tables that a subnet manager accepts. [`Proven::apply`] makes the next one out of it when
+//! the fabric changes, and follows only what changed. [`quality`] and [`patterns`] say how good routes are.
 //!
 //! Everything is `O(switches * LIDs)` with one pass over the tables in blocks of 64 LIDs, spread over rayon's threads; the results do not
 //! depend on their number.
@@ -65,10 +66,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod apply;
 mod certificate;
 mod checker;
 mod cycle;
 mod dependencies;
+mod kept;
 mod lanes;
 mod multicast;
 mod net;
@@ -82,6 +85,7 @@ mod traffic;
 mod transition;
 mod witness;
 
+pub use apply::Extent;
 pub use certificate::{Certificate, Violation};
 pub use checker::check_certificate;
 pub use multicast::{MulticastFault, MulticastReport, MulticastStep, MulticastWitness, Packets, verify_multicast};
@@ -94,6 +98,7 @@ pub use transition::{MixedDrop, MixedLoop, MixedStep, MixedWitness, Side, Transi
 pub use witness::{Step, Witness};
 
 use heddle_fabric::{Fabric, Tables};
+use kept::Kept;
 
 /// Proves tables, or says what is wrong with them.
 ///
@@ -101,6 +106,11 @@ use heddle_fabric::{Fabric, Tables};
 /// tables with a fault, since only then each LID's routes are followed one by one.
 #[must_use]
 pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
+    examine(fabric, tables).0
+}
+
+/// The report, and what the proof of a change needs if the channels alone are free of cycles.
+fn examine(fabric: &Fabric, tables: &Tables) -> (Report, Option<Kept>) {
     let net = net::Net::new(fabric);
     let parts = Parts::of(fabric);
     let found = dependencies::collect(&net, tables);
@@ -111,6 +121,10 @@ pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
             Some(ranks) => Certificate { vls: 1, ranks, covers_switch_to_switch: true },
             None => Certificate { vls: 1, ranks, covers_switch_to_switch: false },
         }),
+    };
+    let kept = match &deadlock {
+        Deadlock::Free(certificate) => Some(Kept::new(&net, &found.counted, certificate.ranks.clone())),
+        Deadlock::Cyclic(_) => None,
     };
     // A route that ends does so at its owner, unless an entry led elsewhere; and one that never ends is a cycle of dependencies. (VLs may
     // know no SL for the packets on it, so this must be asked before them.)
@@ -128,7 +142,7 @@ pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
         }
     }
     let reach = if sound { reach::Reach::default() } else { reach::follow_all(&net, tables) };
-    Report {
+    let report = Report {
         engine: tables.engine().to_owned(),
         switches: fabric.switch_count(),
         end_ports: fabric.end_ports().len(),
@@ -141,5 +155,6 @@ pub fn verify(fabric: &Fabric, tables: &Tables) -> Report {
         unowned_entries: found.unowned_entries,
         dropped_by_sl: dropped,
         deadlock,
-    }
+    };
+    (report, kept)
 }
