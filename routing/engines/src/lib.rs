@@ -8,6 +8,8 @@
 //! equal ports, is made for each LID; `min-hop` and `up-down` find ways for 64 destination switches at once, one bit each. `sssp` and `nue`
 //! choose for each LID by what the others use already.
 //!
+//! A [`Rerouter`] goes on from proven tables when the fabric changes: it gives the few entries that have to change.
+//!
 //! ```
 //! use heddle_engines::{Engine, Options, route};
 //! use heddle_fabric::{FabricBuilder, Guid, Link, NodeKind, NodeSpec, PortRef};
@@ -51,6 +53,7 @@ mod options;
 mod order;
 mod precedence;
 mod refusal;
+mod reroute;
 mod slots;
 mod spread;
 mod sssp;
@@ -60,6 +63,7 @@ pub use engine::{Description, Engine, UnknownEngine};
 pub use multicast::{Multicast, NoTree, multicast};
 pub use options::{Options, Throttled};
 pub use refusal::Refusal;
+pub use reroute::Rerouter;
 
 use graph::Graph;
 use heddle_fabric::{Fabric, Lanes, Levels, SwitchIndex, Tables};

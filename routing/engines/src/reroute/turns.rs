@@ -1,0 +1,179 @@
+//! Which turns routes take, and an order of the channels in which every turn goes up.
+
+use crate::graph::bits;
+use heddle_fabric::{Change, Fabric, SwitchIndex};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// The turns: from a channel on to a port of the switch at its end. Turns that no route takes any more stay until the channel leads to
+/// another switch. This costs freedom, and makes sure that routes can come back to what they were.
+pub(crate) struct Turns {
+    /// The words of a channel, with a bit for each port.
+    words: usize,
+    bits: Vec<u64>,
+    /// By channel: the channel of port 0 of the switch that its turns are at.
+    first: Vec<u32>,
+    /// By channel; every turn goes up. Free of deadlock is what has such ranks (Dally and Seitz).
+    ranks: Vec<u32>,
+    /// Turns that are known to close a circle, since the last change of the fabric.
+    circles: BTreeSet<(usize, usize)>,
+    /// By channel: the last search that came by.
+    seen: Vec<u32>,
+    search: u32,
+}
+
+impl Turns {
+    pub(crate) fn new(fabric: &Fabric) -> Self {
+        let most = fabric.switches().iter().map(|&node| usize::from(fabric.node(node).num_ports)).max().unwrap_or(0);
+        let words = most / 64 + 1;
+        let first: Vec<u32> = (0..fabric.channel_count()).map(|channel| first_after(fabric, channel).unwrap_or(0)).collect();
+        let channels = first.len();
+        Self {
+            words,
+            bits: vec![0; channels * words],
+            first,
+            ranks: Vec::new(),
+            circles: BTreeSet::new(),
+            seen: vec![0; channels],
+            search: 0,
+        }
+    }
+
+    /// Notes a turn, whatever its ranks.
+    pub(crate) fn note(&mut self, channel: usize, port: u8) {
+        self.bits[channel * self.words + usize::from(port / 64)] |= 1 << (port % 64);
+    }
+
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.bits.iter_mut().zip(&other.bits).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Gives each channel a rank. Whether there are such ranks. `O(channels + turns)`.
+    pub(crate) fn rank(&mut self) -> bool {
+        let channels = self.first.len();
+        let mut waits = vec![0u32; channels];
+        for channel in 0..channels {
+            self.successors(channel).for_each(|next| waits[next] += 1);
+        }
+        let mut ranks = vec![0u32; channels];
+        let mut ready: Vec<usize> = (0..channels).filter(|&channel| waits[channel] == 0).collect();
+        let mut head = 0;
+        while let Some(&channel) = ready.get(head) {
+            head += 1;
+            for next in self.successors(channel) {
+                ranks[next] = ranks[next].max(ranks[channel] + 1);
+                waits[next] -= 1;
+                if waits[next] == 0 {
+                    ready.push(next);
+                }
+            }
+        }
+        self.ranks = ranks;
+        ready.len() == channels
+    }
+
+    /// The same turns in a changed fabric, without those from channels that lead elsewhere.
+    pub(crate) fn carry(&mut self, old: &Fabric, new: &Fabric, change: &Change) {
+        if old.channel_count() != new.channel_count()
+            || change.before.iter().zip(0..).any(|(&before, now)| before != Some(SwitchIndex(now)))
+        {
+            let mut carried = Self::new(new);
+            carried.ranks = vec![0; new.channel_count()];
+            let words = self.words.min(carried.words);
+            for (from, to) in kept_channels(old, new, change) {
+                carried.ranks[to] = self.ranks[from];
+                carried.bits[to * carried.words..][..words].copy_from_slice(&self.bits[from * self.words..][..words]);
+            }
+            *self = carried;
+        }
+        self.circles.clear();
+        for channel in change.channels.iter().map(|&channel| channel as usize) {
+            let first = first_after(new, channel);
+            if first.is_some_and(|first| first != self.first[channel]) || !change.same_rows {
+                self.first[channel] = first.unwrap_or(0);
+                self.bits[channel * self.words..][..self.words].fill(0);
+            }
+        }
+    }
+
+    /// Whether a turn needs no new ranks: from a channel to the port of a switch that is channel `to`.
+    pub(crate) fn is_easy(&self, from: usize, to: usize) -> bool {
+        self.ranks[from] < self.ranks[to]
+    }
+
+    /// Adds a turn, if that closes no circle; ranks go up where they must. `O(turns between channels whose ranks are in the way)`.
+    pub(crate) fn insert(&mut self, from: usize, to: usize, port: u8) -> bool {
+        if !self.is_easy(from, to) {
+            if self.circles.contains(&(from, to)) || self.leads_to(to, from) {
+                self.circles.insert((from, to));
+                return false;
+            }
+            self.raise(to, self.ranks[from] + 1);
+        }
+        self.note(from, port);
+        true
+    }
+
+    /// Whether turns lead from a channel to one that has no lower rank.
+    fn leads_to(&mut self, start: usize, end: usize) -> bool {
+        self.search += 1;
+        self.seen[start] = self.search;
+        let mut stack = vec![start];
+        while let Some(channel) = stack.pop() {
+            let first = self.first[channel] as usize;
+            for word in 0..self.words {
+                for bit in bits(self.bits[channel * self.words + word]) {
+                    let next = first + word * 64 + bit;
+                    if next == end {
+                        return true;
+                    }
+                    if self.seen[next] != self.search && self.ranks[next] < self.ranks[end] {
+                        self.seen[next] = self.search;
+                        stack.push(next);
+                    }
+                }
+            }
+        }
+        start == end
+    }
+
+    /// Gives a channel a rank, and what comes after it higher ones: in the order of the old ranks, so that each is visited once (compare the
+    /// dynamic topological sort of D. J. Pearce and P. H. J. Kelly, JEA 11, 2006).
+    fn raise(&mut self, channel: usize, rank: u32) {
+        let mut heap = BinaryHeap::from([(Reverse(self.ranks[channel]), channel)]);
+        self.ranks[channel] = rank;
+        while let Some((_, channel)) = heap.pop() {
+            let (rank, first) = (self.ranks[channel], self.first[channel] as usize);
+            for word in 0..self.words {
+                for bit in bits(self.bits[channel * self.words + word]) {
+                    let next = first + word * 64 + bit;
+                    if self.ranks[next] <= rank {
+                        heap.push((Reverse(std::mem::replace(&mut self.ranks[next], rank + 1)), next));
+                    }
+                }
+            }
+        }
+    }
+
+    fn successors(&self, channel: usize) -> impl Iterator<Item = usize> + '_ {
+        let first = self.first[channel] as usize;
+        let words = &self.bits[channel * self.words..][..self.words];
+        words.iter().zip((first..).step_by(64)).flat_map(|(&word, first)| bits(word).map(move |bit| first + bit))
+    }
+}
+
+/// The channel of port 0 of the switch at the end of one.
+fn first_after(fabric: &Fabric, channel: usize) -> Option<u32> {
+    fabric.channel_peer(channel).map(|(peer, _)| fabric.channel(peer, 0) as u32)
+}
+
+/// The channels of switches that both fabrics have, in the old and in the new one.
+pub(crate) fn kept_channels(old: &Fabric, new: &Fabric, change: &Change) -> Vec<(usize, usize)> {
+    let mut channels = Vec::new();
+    for (now, before) in (0..).map(SwitchIndex).zip(&change.before) {
+        let Some(before) = *before else { continue };
+        let ports = old.switch(before).num_ports.min(new.switch(now).num_ports);
+        channels.extend((0..=ports).map(|port| (old.channel(before, port), new.channel(now, port))));
+    }
+    channels
+}
