@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::oracle::{fabrics, tables};
 use heddle_fabric::{Fabric, Lanes, Levels, Lid, SwitchIndex, Tables, generate};
-use heddle_verify::{MixedWitness, Side, Step, Transition, verify, verify_transition};
+use heddle_verify::{Certificate, Deadlock, MixedWitness, Side, Step, Transition, check_certificate, verify, verify_transition};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -207,18 +207,37 @@ fn rounds_of_or_skip(fabric: &Fabric, [old, new]: [&Tables; 2], lid: Lid, with_n
     if with_new.contains(&End::Loops) { 0 } else { rounds_of(fabric, old, new, lid) }
 }
 
+/// SLs 0 to 2, and how switches map them to VLs 0 to 2: all by the same row, or some by another.
+#[derive(Clone, Debug)]
+struct Mapping {
+    levels: Vec<u8>,
+    row: [u8; 16],
+    others: Vec<(u32, u8, u8, [u8; 16])>,
+}
+
+fn mappings() -> impl Strategy<Value = Mapping> {
+    let row = || proptest::array::uniform16(0u8..3);
+    let others = proptest::collection::vec((0u32..7, 0u8..8, 0u8..8, row()), 0..6);
+    (proptest::collection::vec(0u8..3, 40), row(), others).prop_map(|(levels, row, others)| Mapping { levels, row, others })
+}
+
+fn with_lanes(fabric: &Fabric, mut tables: Tables, mapping: Option<Mapping>) -> Tables {
+    if let Some(Mapping { levels, row, others }) = mapping {
+        let levels = Levels::ByPair(levels.into_iter().cycle().take(fabric.switch_count() * tables.row_len()).collect());
+        let mut lanes = if others.is_empty() { Lanes::uniform(levels, row) } else { Lanes::by_ports(fabric, levels, row) };
+        for (switch, from, to, row) in others.into_iter().filter(|(switch, ..)| (*switch as usize) < fabric.switch_count()) {
+            lanes.set_row(SwitchIndex(switch), from, to, row);
+        }
+        tables.set_lanes(Some(lanes));
+    }
+    tables
+}
+
 /// Two tables for a fabric, each with or without SLs.
 fn pairs(fabric: Fabric) -> impl Strategy<Value = (Fabric, Tables, Tables)> {
-    let lanes = || proptest::option::of((proptest::collection::vec(0u8..3, 40), proptest::collection::vec(0u8..3, 16)));
-    (tables(fabric.clone()), tables(fabric), lanes(), lanes()).prop_map(|((fabric, old), (_, new), old_lanes, new_lanes)| {
-        let with = |mut tables: Tables, lanes: Option<(Vec<u8>, Vec<u8>)>| {
-            if let Some((levels, row)) = lanes {
-                let levels = levels.into_iter().cycle().take(fabric.switch_count() * tables.row_len()).collect();
-                tables.set_lanes(Some(Lanes::uniform(Levels::ByPair(levels), row.try_into().unwrap())));
-            }
-            tables
-        };
-        let (old, new) = (with(old, old_lanes), with(new, new_lanes));
+    let mapping = || proptest::option::of(mappings());
+    (tables(fabric.clone()), tables(fabric), mapping(), mapping()).prop_map(|((fabric, old), (_, new), old_mapping, new_mapping)| {
+        let (old, new) = (with_lanes(&fabric, old, old_mapping), with_lanes(&fabric, new, new_mapping));
         (fabric, old, new)
     })
 }
@@ -229,6 +248,35 @@ proptest! {
     #[test]
     fn any_two_tables((fabric, old, new) in fabrics().prop_flat_map(pairs)) {
         agree(&fabric, &old, &new);
+    }
+
+    /// Certificates that tell VLs apart: the checker says yes exactly if all dependencies of the SLs and VLs rise, whether the verifier made the
+    /// certificate for these tables or it is any.
+    #[test]
+    fn any_certificate_of_several_lanes(
+        (fabric, tables) in fabrics().prop_flat_map(tables),
+        mapping in mappings(),
+        any in proptest::collection::vec(0u32..9, 97),
+        is_own: bool,
+    ) {
+        let tables = with_lanes(&fabric, tables, Some(mapping));
+        let lanes = tables.lanes().unwrap();
+        let dependencies = explore(&fabric, [&tables, &tables], Some([lanes.clone(), lanes.clone()]));
+        let own = match verify(&fabric, &tables).deadlock {
+            Deadlock::Free(own) if is_own && own.vls > 1 => Some(own),
+            _ => None,
+        };
+        let nodes = fabric.channel_count() * usize::from(lanes.vls());
+        let ranks = match own {
+            Some(own) => own.ranks,
+            None => any.into_iter().cycle().take(nodes).collect(),
+        };
+        let certificate = Certificate { vls: lanes.vls(), ranks, covers_switch_to_switch: false };
+        let rank = |(channel, vl): Lane| certificate.ranks[fabric.channel(channel.0, channel.1) * usize::from(certificate.vls) + usize::from(vl)];
+        let rises = dependencies.keys().all(|&(from, to)| rank(from) < rank(to));
+        if certificate.vls > 1 {
+            prop_assert_eq!(check_certificate(&fabric, &tables, &certificate).is_ok(), rises);
+        }
     }
 }
 
