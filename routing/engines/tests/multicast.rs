@@ -176,7 +176,7 @@ proptest! {
     fn trees_are_good((fabric, unicast) in routed(), seed in any::<u32>()) {
         let levels = if unicast.lanes().is_some() { &[0, 1, 7][..] } else { &[0] };
         let groups = random_groups(&fabric, 20, levels, seed.into());
-        match multicast(&fabric, &unicast, &groups) {
+        match multicast(&fabric, &unicast, &groups, &Options::default()) {
             Ok(tables) => _ = assert_good(&fabric, &unicast, &groups, &tables),
             Err(no_tree) => assert_refusal_is_right(&fabric, &unicast, &no_tree),
         }
@@ -185,7 +185,8 @@ proptest! {
     /// Each group that can be is there, and each change changes what must change only: the switches whose entries are others are one way.
     #[test]
     fn ports_join_and_leave((fabric, unicast) in routed(), seed in any::<u32>()) {
-        let Ok(ways) = Multicast::new(&fabric, &unicast, &[0]) else { return Ok(()) };
+        let options = Options::default();
+        let Ok(ways) = Multicast::new(&fabric, &unicast, &[0], &options) else { return Ok(()) };
         let mut groups = random_groups(&fabric, 4, &[0], seed.into());
         let Ok(mut tables) = ways.route(&groups) else { return Ok(()) };
         let ends: Vec<PortRef> = fabric.end_ports().iter().map(|end| end.at).collect();
@@ -231,10 +232,10 @@ proptest! {
             .collect();
         let tables = [1, 3].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| multicast(&fabric, &unicast[0], &groups).unwrap())
+            pool.install(|| multicast(&fabric, &unicast[0], &groups, &Options::default()).unwrap())
         });
         prop_assert!(tables[0] == tables[1]);
-        let others = entries(&multicast(&other, &unicast[1], &moved_groups).unwrap());
+        let others = entries(&multicast(&other, &unicast[1], &moved_groups, &Options::default()).unwrap());
         let place = |switch: SwitchIndex| other.switch_index(moved[fabric.switches()[switch.index()].index()]).unwrap();
         let expected = entries(&tables[0]).into_iter().map(|(mlid, switch, port)| (mlid, place(switch), port)).collect();
         prop_assert_eq!(others, expected);
@@ -248,7 +249,7 @@ fn many_groups_are_spread_over_roots_and_cables() {
     let fabric = clos2(8, 4, 4, 2).build();
     let unicast = route(Engine::UpDown, &fabric, &Options::default()).unwrap();
     let groups: Vec<Group> = (0..100).map(|number| group(number, hosts(&fabric))).collect();
-    let tables = multicast(&fabric, &unicast, &groups).unwrap();
+    let tables = multicast(&fabric, &unicast, &groups, &Options::default()).unwrap();
     assert_eq!(assert_good(&fabric, &unicast, &groups, &tables), [2; 100], "leaf, spine, leaf");
     for spine in (8..12).map(SwitchIndex) {
         assert_eq!(groups.iter().filter(|group| tables.ports(group.mlid, spine).count() > 0).count(), 25);
@@ -270,7 +271,7 @@ fn groups_stay_low_and_use_all_roots() {
     let in_pods: Vec<Group> = (0..18).map(|number| group(number, all[number % 6 * 9..][..9].iter().copied())).collect();
     let across: Vec<Group> = (18..36).map(|number| group(number, [all[0], all[9 + number], all[50]])).collect();
     let groups = [in_pods, across].concat();
-    let tables = multicast(&fabric, &unicast, &groups).unwrap();
+    let tables = multicast(&fabric, &unicast, &groups, &Options::default()).unwrap();
     let hops = assert_good(&fabric, &unicast, &groups, &tables);
     assert_eq!(hops, [[2; 18], [4; 18]].concat());
     let used = |switch: u32, groups: std::ops::Range<usize>| {
@@ -292,7 +293,8 @@ fn a_branch_comes_and_goes() {
     let fabric = clos2(4, 2, 2, 1).build();
     let unicast = route(Engine::UpDown, &fabric, &Options::default()).unwrap();
     let host = hosts(&fabric);
-    let ways = Multicast::new(&fabric, &unicast, &[0]).unwrap();
+    let options = Options::default();
+    let ways = Multicast::new(&fabric, &unicast, &[0], &options).unwrap();
     let mut tables = MulticastTables::new(&fabric);
     let mut at: Vec<Vec<u8>>;
     let mut change = |members: &[usize], senders: &[usize]| {
@@ -336,7 +338,8 @@ fn members_without_a_switch_above_all_of_them_are_joined_as_well() {
     let groups = [group(0, host[..3].iter().copied()), group(1, (4..7).map(own)), group(2, [host[3], own(4), own(6)])];
     for engine in [Engine::MinHop, Engine::UpDown] {
         let unicast = route(engine, &fabric, &Options::default()).unwrap();
-        let ways = Multicast::new(&fabric, &unicast, &[0]).unwrap();
+        let options = Options::default();
+        let ways = Multicast::new(&fabric, &unicast, &[0], &options).unwrap();
         let mut tables = ways.route(&groups).unwrap();
         assert_good(&fabric, &unicast, &groups, &tables);
         let mut groups = groups.clone();
@@ -347,6 +350,21 @@ fn members_without_a_switch_above_all_of_them_are_joined_as_well() {
         }
         assert_good(&fabric, &unicast, &groups, &tables);
     }
+}
+
+#[test]
+fn trees_keep_off_the_cables_that_are_not_to_be_used() {
+    let fabric = clos2(3, 2, 2, 1).build();
+    let spine = fabric.switch(SwitchIndex(3)).guid;
+    let options = Options { ignored_links: vec![(spine, 1), (spine, 2)], ..Options::default() };
+    let unicast = route(Engine::UpDown, &fabric, &options).unwrap();
+    let groups: Vec<Group> = (0..10).map(|number| group(number, hosts(&fabric))).collect();
+    let tables = multicast(&fabric, &unicast, &groups, &options).unwrap();
+    assert_good(&fabric, &unicast, &groups, &tables);
+    assert!(groups.iter().all(|group| tables.ports(group.mlid, SwitchIndex(3)).next().is_none()), "one cable is no way through");
+    let all = Options { ignored_links: (1..=3).map(|port| (spine, port)).collect(), ..Options::default() };
+    let text = multicast(&fabric, &unicast, &groups, &all).unwrap_err().display(&fabric);
+    assert!(text.starts_with("the ignored links are the only ways"), "{text}");
 }
 
 #[test]
@@ -369,9 +387,9 @@ fn parts_without_a_cable_between_them_have_groups_of_their_own() {
     }
     let host = hosts(&fabric);
     let apart = [group(0, host[..3].iter().copied()), group(1, host[3..].iter().copied())];
-    let tables = multicast(&fabric, &unicast, &apart).unwrap();
+    let tables = multicast(&fabric, &unicast, &apart, &Options::default()).unwrap();
     assert_good(&fabric, &unicast, &apart, &tables);
-    let no_tree = multicast(&fabric, &unicast, &[group(5, host.iter().copied())]).unwrap_err();
+    let no_tree = multicast(&fabric, &unicast, &[group(5, host.iter().copied())], &Options::default()).unwrap_err();
     let text = no_tree.display(&fabric);
     assert!(text.starts_with("group 0xc005: its members are in parts") && text.contains("\"host 12\""), "{text}");
     assert_eq!(no_tree.culprits, host[3..].iter().map(|at| at.node).collect::<Vec<_>>());
@@ -381,7 +399,7 @@ fn parts_without_a_cable_between_them_have_groups_of_their_own() {
 fn what_cannot_be_is_refused_and_named() {
     let fabric = clos2(2, 2, 1, 1).build();
     let unicast = route(Engine::UpDown, &fabric, &Options::default()).unwrap();
-    let refused = |groups: &[Group]| multicast(&fabric, &unicast, groups).unwrap_err().display(&fabric);
+    let refused = |groups: &[Group]| multicast(&fabric, &unicast, groups, &Options::default()).unwrap_err().display(&fabric);
     let host = hosts(&fabric);
     let spine = fabric.switches()[2];
     let text = refused(&[group(1, [host[0], PortRef::new(spine, 1)])]);
@@ -395,12 +413,13 @@ fn what_cannot_be_is_refused_and_named() {
     row[4] = heddle_fabric::DROP_VL;
     let mut with_lanes = unicast.clone();
     with_lanes.set_lanes(Some(Lanes::uniform(Levels::ByDestination(vec![0; unicast.row_len()]), row)));
-    let text = multicast(&fabric, &with_lanes, &[Group { sl: 4, ..group(1, [host[0]]) }]).unwrap_err().display(&fabric);
+    let text =
+        multicast(&fabric, &with_lanes, &[Group { sl: 4, ..group(1, [host[0]]) }], &Options::default()).unwrap_err().display(&fabric);
     assert!(text.starts_with("group 0xc001: the switches drop packets of its SL 4"), "{text}");
 
     let ring = torus([6, 1, 1], 1, 1).build();
     let unicast = route(Engine::MinHop, &ring, &Options::default()).unwrap();
-    let text = multicast(&ring, &unicast, &[group(1, hosts(&ring))]).unwrap_err().display(&ring);
+    let text = multicast(&ring, &unicast, &[group(1, hosts(&ring))], &Options::default()).unwrap_err().display(&ring);
     assert!(text.starts_with("the unicast routes of min-hop are not free of deadlock on the virtual lane of SL 0"), "{text}");
 }
 
@@ -408,7 +427,7 @@ fn what_cannot_be_is_refused_and_named() {
 fn fabrics_without_switches_or_cables_have_no_trees() {
     for fabric in [heddle_fabric::FabricBuilder::new().build(), Site::new().build()] {
         let unicast = Tables::new(&fabric, "nobody");
-        assert!(multicast(&fabric, &unicast, &[]).unwrap() == MulticastTables::new(&fabric));
+        assert!(multicast(&fabric, &unicast, &[], &Options::default()).unwrap() == MulticastTables::new(&fabric));
     }
     let mut site = Site::new();
     let switch = site.switch();
@@ -416,7 +435,7 @@ fn fabrics_without_switches_or_cables_have_no_trees() {
     let fabric = site.build();
     let unicast = route(Engine::UpDown, &fabric, &Options::default()).unwrap();
     let all = [group(0, hosts(&fabric).into_iter().chain([PortRef::new(switch, 0)]))];
-    let tables = multicast(&fabric, &unicast, &all).unwrap();
+    let tables = multicast(&fabric, &unicast, &all, &Options::default()).unwrap();
     assert_good(&fabric, &unicast, &all, &tables);
     assert_eq!(tables.ports(mlid(0), SwitchIndex(0)).count(), 254);
 }

@@ -93,7 +93,7 @@ fn ibdmchk_finds_each_member_and_no_loop() {
         let hosts: Vec<PortRef> = fabric.end_ports().iter().filter(|end| end.is_host()).map(|end| end.at).collect();
         let groups =
             [group(0, &hosts, &[]), group(1, &hosts[1..5], &[]), group(33, &hosts[..1], &[]), group(0x3ffe, &hosts[2..6], &hosts[3..5])];
-        let tables = multicast(&fabric, &unicast, &groups).unwrap();
+        let tables = multicast(&fabric, &unicast, &groups, &Options::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         write_opensm_dumps(folder.path(), &fabric, &unicast, Some(&tables)).unwrap();
         let said = ibdmchk(folder.path());
@@ -116,7 +116,7 @@ fn ibdmchk_finds_what_is_wrong() {
     let fabric = fabric("clos2:4");
     let unicast = up_down(&fabric);
     let hosts: Vec<PortRef> = fabric.end_ports().iter().filter(|end| end.is_host()).map(|end| end.at).collect();
-    let mut tables = multicast(&fabric, &unicast, &[group(0, &hosts, &[])]).unwrap();
+    let mut tables = multicast(&fabric, &unicast, &[group(0, &hosts, &[])], &Options::default()).unwrap();
     // Two leaves joined over both spines: a ring.
     for switch in (0..fabric.switch_count() as u32).map(SwitchIndex) {
         fabric.arcs(switch).iter().for_each(|arc| _ = tables.insert(mlid(0xc000), switch, arc.port));
@@ -124,7 +124,7 @@ fn ibdmchk_finds_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     write_opensm_dumps(folder.path(), &fabric, &unicast, Some(&tables)).unwrap();
     assert!(ibdmchk(folder.path()).contains("-E- Found a loop on MLID:0xC000"));
-    let tables = multicast(&fabric, &unicast, &[group(0, &hosts[..2], &hosts[2..])]).unwrap();
+    let tables = multicast(&fabric, &unicast, &[group(0, &hosts[..2], &hosts[2..])], &Options::default()).unwrap();
     write_opensm_dumps(folder.path(), &fabric, &unicast, Some(&tables)).unwrap();
     let said = ibdmchk(folder.path());
     assert!(said.contains("has MFT entry of group:0xC000 but is disconnceted from it") && !said.contains("-E-"), "{said}");

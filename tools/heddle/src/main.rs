@@ -17,6 +17,7 @@ mod engines;
 mod fabric;
 mod generate;
 mod live;
+mod multicast;
 mod narrate;
 mod out;
 mod progress;

@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, Stdout, Write};
+use std::time::Duration;
 
 /// Standard output. A reader that has seen enough (`| head`) ends the program with success, not with an error.
 pub(crate) struct Out {
@@ -50,6 +51,11 @@ fn check(result: io::Result<()>) -> anyhow::Result<()> {
         Err(error) => Err(anyhow::Error::new(error).context("cannot write to standard output")),
         Ok(()) => Ok(()),
     }
+}
+
+/// Milliseconds, for JSON.
+pub(crate) fn ms(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// Tells the user something that is not a result, on standard error. A closed standard error is no reason to stop.

@@ -1,6 +1,7 @@
 use crate::chain::{self, Chain, Refused, Verified};
 use crate::fabric::{self, FabricArguments};
-use crate::out::{Out, tell};
+use crate::multicast::{self, Made, Trees};
+use crate::out::{Out, ms, tell};
 use crate::progress::Progress;
 use crate::routing_options::{self, RoutingOptions};
 use crate::{Outcome, engines, live};
@@ -31,6 +32,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Grow a tree for each multicast group of this list: lines `MLID SL GUID GUID ... [send GUID ...]` with the GUIDs of ports or nodes, or
+    /// `all` for all hosts; what is after `send` sends only. Nothing is written unless all trees are proven beside the routes
+    #[arg(long, value_name = "FILE")]
+    groups: Option<PathBuf>,
+
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -43,6 +49,7 @@ const EXAMPLES: &str = "\
 Examples:
   heddle route site.ibnetdiscover --engine up-down --out routes
   heddle route gen:torus:4x4x4,hosts=2 --engine min-hop,up-down
+  heddle route site.ibnetdiscover --engine up-down --groups groups.txt --out routes
   ibnetdiscover | heddle route - --engine up-down --json
 ";
 
@@ -60,30 +67,58 @@ impl Arguments {
 
         let routing_options::Read { options, warnings: odd } = self.options.read(&fabric, &self.engine)?;
         warnings.extend(odd);
+        let groups = match &self.groups {
+            Some(path) => {
+                let (groups, odd) = multicast::read_groups(path, &fabric)?;
+                warnings.extend(odd.iter().map(ToString::to_string));
+                Some(groups)
+            }
+            None => None,
+        };
         let chain = chain::run(&self.engine, &options, &fabric, &mut progress);
         let measured = chain.proven.as_ref().map(|proven| {
             progress.step("measuring the routes");
             Measured { quality: quality(&fabric, proven.tables()), patterns: patterns(&fabric, proven.tables(), Effort::default()) }
         });
+        let trees = match (&chain.proven, &groups) {
+            (Some(proven), Some(groups)) => Some(Trees::make(&fabric, proven.tables(), groups, &options, &mut progress)),
+            _ => None,
+        };
+        let lacks_trees = trees.as_ref().is_some_and(|trees| trees.tables.is_none());
         let begin = Instant::now();
-        if let (Some(directory), Some(proven)) = (&self.out, &chain.proven) {
+        if let (Some(directory), Some(proven), false) = (&self.out, &chain.proven, lacks_trees) {
             progress.step("writing");
             // Large files half written beside their places would stay there.
             live::signals()?;
-            heddle_formats::write_opensm_dumps(directory, &fabric, proven.tables(), None)?;
+            heddle_formats::write_opensm_dumps(
+                directory,
+                &fabric,
+                proven.tables(),
+                trees.as_ref().and_then(|trees| trees.tables.as_ref()),
+            )?;
         }
         let write = if self.out.is_some() { begin.elapsed() } else { Duration::ZERO };
         drop(progress);
 
         if self.json {
-            out.json(&Json::new(&fabric, &chain, measured, warnings, parse, write))?;
+            out.json(&Json::new(&fabric, &chain, measured, trees.as_ref(), warnings, parse, write))?;
         } else {
             self.summary(out, &name, &fabric, &lids, &chain, measured)?;
+            if let Some(trees) = &trees {
+                out.line(trees.summary())?;
+            }
+            if let (Some(directory), Some(_), false) = (&self.out, &chain.proven, lacks_trees) {
+                out.line(format_args!("written to {}", directory.display()))?;
+            }
         }
-        if chain.proven.is_some() {
+        if chain.proven.is_some() && !lacks_trees {
             return Ok(Outcome::Fine);
         }
         out.flush()?;
+        if lacks_trees {
+            tell("the multicast groups have no trees that can be proven; nothing was written");
+            return Ok(Outcome::Finding);
+        }
         let names: Vec<_> = self.engine.iter().map(|engine| engine.name()).collect();
         tell(format_args!("no engine ({}) gave tables that can be proven; nothing was written", names.join(", ")));
         Ok(Outcome::Finding)
@@ -114,9 +149,6 @@ impl Arguments {
         if let Some(patterns) = patterns {
             out.line(format_args!("bandwidth: {}", fabric::bandwidth(&patterns)))?;
         }
-        if let Some(directory) = &self.out {
-            out.line(format_args!("written to {}", directory.display()))?;
-        }
         Ok(())
     }
 }
@@ -143,6 +175,8 @@ struct Json<'a> {
     verified: Option<Verified>,
     /// Of proven tables only.
     quality: Option<Measured>,
+    /// With --groups only, and only beside proven tables.
+    multicast: Option<Made<'a>>,
     refused: &'a [Refused],
     warnings: Vec<String>,
 }
@@ -157,8 +191,15 @@ struct Timing {
 }
 
 impl<'a> Json<'a> {
-    fn new(fabric: &Fabric, chain: &'a Chain, measured: Option<Measured>, warnings: Vec<String>, parse: Duration, write: Duration) -> Self {
-        let ms = |duration: Duration| (duration.as_secs_f64() * 1e6).round() / 1e3;
+    fn new(
+        fabric: &Fabric,
+        chain: &'a Chain,
+        measured: Option<Measured>,
+        trees: Option<&'a Trees>,
+        warnings: Vec<String>,
+        parse: Duration,
+        write: Duration,
+    ) -> Self {
         Self {
             engine: chain.report.as_deref().map(|report| report.engine.as_str()),
             switches: fabric.switch_count(),
@@ -167,6 +208,7 @@ impl<'a> Json<'a> {
             timing_ms: Timing { parse: ms(parse), route: ms(chain.routing), verify: ms(chain.proving), write: ms(write) },
             verified: chain.report.as_deref().map(Verified::from),
             quality: measured,
+            multicast: trees.map(Made::from),
             refused: &chain.refused,
             warnings,
         }

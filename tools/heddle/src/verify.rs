@@ -1,12 +1,15 @@
 use crate::Outcome;
 use crate::chain::Verified;
 use crate::fabric::{self, FabricArguments};
+use crate::multicast::{self, Checked};
 use crate::out::Out;
 use crate::progress::Progress;
 use anyhow::Context;
-use heddle_fabric::{Fabric, Lanes, Levels, Tables};
+use heddle_fabric::{Fabric, Group, Lanes, Levels, MulticastTables, Tables};
 use heddle_formats::Warnings;
-use heddle_verify::{Deadlock, Effort, MixedDrop, MixedLoop, MixedWitness, Patterns, Quality, Report, Transition, Unreachable, Witness};
+use heddle_verify::{
+    Deadlock, Effort, MixedDrop, MixedLoop, MixedWitness, MulticastReport, Patterns, Quality, Report, Transition, Unreachable, Witness,
+};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +35,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     sl2vl: Option<PathBuf>,
 
+    /// The multicast forwarding tables beside them: opensm.mcfdbs
+    #[arg(long, value_name = "FILE")]
+    mfts: Option<PathBuf>,
+
+    /// The multicast groups, as `heddle route --groups` reads them; without, the members of each are the hosts and switches that the
+    /// multicast tables lead to, the hosts of switches that forward but are sent nothing send only, and packets have SL 0
+    #[arg(long, value_name = "FILE", requires = "mfts")]
+    groups: Option<PathBuf>,
+
     /// The tables that the switches have now: say also what can happen to packets while the switches get the new ones, in whatever order
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
@@ -53,6 +65,7 @@ const EXAMPLES: &str = "\
 Examples:
   heddle verify site.ibnetdiscover --lfts opensm-lfts.dump
   heddle verify site.ibnetdiscover --lfts opensm-lfts.dump --sl path-sl --sl2vl opensm-sl2vl.dump
+  heddle verify site.ibnetdiscover --lfts opensm-lfts.dump --mfts opensm.mcfdbs
   heddle verify site.ibnetdiscover --lfts new/opensm-lfts.dump --from old/opensm-lfts.dump
   heddle route gen:clos2:8 --engine min-hop --out routes && heddle verify gen:clos2:8 --lfts routes/opensm-lfts.dump
 ";
@@ -64,6 +77,10 @@ impl Arguments {
         let (fabric, fabric_warnings, lids) = self.fabric.load()?.with_lids(None)?;
         let mut all_warnings = vec![fabric_warnings];
         let tables = read_tables(&fabric, &self.lfts, self.sl.as_deref(), self.sl2vl.as_deref(), &mut all_warnings)?;
+        let multicast = match &self.mfts {
+            Some(path) => Some(read_multicast(&fabric, path, self.groups.as_deref(), &mut all_warnings)?),
+            None => None,
+        };
         let old = match &self.from {
             Some(path) => Some(read_tables(&fabric, path, self.from_sl.as_deref(), self.from_sl2vl.as_deref(), &mut all_warnings)?),
             None => None,
@@ -71,25 +88,30 @@ impl Arguments {
         progress.step("proving");
         let report = heddle_verify::verify(&fabric, &tables);
         let transition = old.map(|old| heddle_verify::verify_transition(&fabric, &old, &tables));
+        let trees = multicast.map(|(mfts, groups)| heddle_verify::verify_multicast(&fabric, &tables, &groups, &mfts));
         progress.step("measuring the routes");
         let quality = heddle_verify::quality(&fabric, &tables);
         let patterns = heddle_verify::patterns(&fabric, &tables, Effort::default());
         drop(progress);
 
         if self.json {
-            out.json(&Json::new(&report, transition.as_ref(), quality, patterns, &all_warnings))?;
+            out.json(&Json::new(&report, transition.as_ref(), trees.as_ref(), quality, patterns, &all_warnings))?;
         } else {
             out.line(format_args!("{}; LIDs: {lids}", fabric::size(&fabric)))?;
             out.line(&report)?;
             if let (Some(transition), Some(path)) = (&transition, &self.from) {
                 out.line(format_args!("from {}: {transition}", path.display()))?;
             }
+            if let Some(trees) = &trees {
+                out.line(trees)?;
+            }
             out.line(fabric::quality(&quality))?;
             if let Some(patterns) = patterns {
                 out.line(format_args!("bandwidth: {}", fabric::bandwidth(&patterns)))?;
             }
         }
-        let fine = report.is_good() && transition.is_none_or(|transition| transition.any_order());
+        let fine =
+            report.is_good() && transition.is_none_or(|transition| transition.any_order()) && trees.is_none_or(|trees| trees.is_good());
         Ok(if fine { Outcome::Fine } else { Outcome::Finding })
     }
 }
@@ -131,6 +153,26 @@ pub(crate) fn read_tables(
     Ok(tables)
 }
 
+/// Multicast tables, and the groups that they are for.
+fn read_multicast(
+    fabric: &Fabric,
+    mfts: &Path,
+    groups: Option<&Path>,
+    all_warnings: &mut Vec<Warnings>,
+) -> anyhow::Result<(MulticastTables, Vec<Group>)> {
+    let (name, bytes) = read(mfts)?;
+    let (tables, warnings) = heddle_formats::read_mfts(&bytes, &name, fabric)?;
+    fabric::tell_warnings(&name, &warnings);
+    all_warnings.push(warnings);
+    let Some(path) = groups else {
+        let groups = multicast::groups_of(fabric, &tables);
+        return Ok((tables, groups));
+    };
+    let (groups, warnings) = multicast::read_groups(path, fabric)?;
+    all_warnings.push(warnings);
+    Ok((tables, groups))
+}
+
 fn read(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
@@ -151,6 +193,9 @@ struct Json<'a> {
     /// Only with `--from`.
     #[serde(skip_serializing_if = "Option::is_none")]
     transition: Option<TransitionJson<'a>>,
+    /// Only with `--mfts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    multicast: Option<Checked<'a>>,
     /// Of the routes that arrive.
     quality: Quality,
     /// What share of a link flows get; null with fewer than two hosts.
@@ -162,6 +207,7 @@ impl<'a> Json<'a> {
     fn new(
         report: &'a Report,
         transition: Option<&'a Transition>,
+        trees: Option<&'a MulticastReport>,
         quality: Quality,
         bandwidth: Option<Patterns>,
         warnings: &[Warnings],
@@ -177,6 +223,7 @@ impl<'a> Json<'a> {
                 Deadlock::Cyclic(witness) => Some(witness),
             },
             transition: transition.map(TransitionJson::from),
+            multicast: trees.map(Checked::from),
             quality,
             bandwidth,
             warnings: warnings.iter().flat_map(Warnings::iter).map(ToString::to_string).collect(),

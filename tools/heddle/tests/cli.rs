@@ -650,3 +650,61 @@ fn engines_are_a_table_for_people_and_json_for_programs() {
     }
     assert!(listed.to_string().contains("\"name\":\"file\""));
 }
+
+/// A folder with a list of groups of `gen:clos2:4`, whose hosts 0 and 1 are on the first leaf and 7 on the last.
+fn groups(lines: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("groups");
+    fs::write(&path, lines).unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+#[test]
+fn multicast_groups_get_trees_that_are_proven_and_written() {
+    let (folder, path) = groups("0xc000 0 all\n0xc001 0 0x0200000200000000 send 0x0200000200000070\n");
+    let routes = folder.path().join("routes");
+    let output = run(&["route", "gen:clos2:4", "--engine", "up-down", "--groups", &path, "--out", routes.to_str().unwrap()]);
+    assert_status(&output, 0);
+    assert!(stdout(&output).contains("each of 2 multicast groups has a tree"), "{}", stdout(&output));
+    let [lfts, mfts] = ["opensm-lfts.dump", "opensm.mcfdbs"].map(|name| routes.join(name).to_str().unwrap().to_owned());
+    for more in [&["--groups", &path][..], &[]] {
+        let output = run(&[&["verify", "gen:clos2:4", "--lfts", &lfts, "--mfts", &mfts, "--json"], more].concat());
+        assert_status(&output, 0);
+        let multicast = &json(&output)["multicast"];
+        assert_eq!((&multicast["groups"], &multicast["trees"], &multicast["deadlock_free"]), (&2.into(), &true.into(), &true.into()));
+    }
+    // Without its first entry, the first leaf sends nothing to the first group.
+    let text = fs::read_to_string(&mfts).unwrap();
+    fs::write(&mfts, text.replacen("0xC000", "0xC002", 1)).unwrap();
+    let output = run(&["verify", "gen:clos2:4", "--lfts", &lfts, "--mfts", &mfts, "--groups", &path]);
+    assert_status(&output, 1);
+    assert!(stdout(&output).contains("MLID 0xc000: packets that come in by port 1 of \"leaf-0\""), "{}", stdout(&output));
+}
+
+#[test]
+fn nothing_is_written_without_the_trees() {
+    let (folder, path) = groups("# one\n0xc000 0 all\n");
+    let routes = folder.path().join("routes");
+    // On a ring, dfsssp fills the first lane in both directions; a lane that it does not use has room for any tree.
+    let line = ["route", "gen:ring:6,hosts=1", "--engine", "dfsssp", "--groups", &path, "--out", routes.to_str().unwrap()];
+    let output = run(&line);
+    assert_status(&output, 1);
+    assert!(
+        stdout(&output).contains("on the virtual lane of its SL 0, any tree of its members would close a circle"),
+        "{}",
+        stdout(&output)
+    );
+    let advice = stdout(&output).split("Give it one of these SLs").nth(1).map(str::to_owned);
+    assert!(advice.is_some_and(|advice| advice.contains(" 5, ")), "{}", stdout(&output));
+    assert!(stderr(&output).contains("nothing was written") && !routes.exists());
+    fs::write(&path, "0xc000 5 all\n").unwrap();
+    assert_status(&run(&line), 0);
+    fs::remove_dir_all(&routes).unwrap();
+    fs::write(&path, "0xc000 0 all\n0xc001 0 0x99\n").unwrap();
+    let output = run(&["route", "gen:ring:6,hosts=1", "--engine", "up-down", "--groups", &path, "--out", routes.to_str().unwrap()]);
+    assert_fails(&output, &[&format!("{path}:2:10: the fabric has no node or port with GUID 0x0000000000000099")]);
+    assert!(!routes.exists());
+    let output = run(&["verify", "gen:ring:6", "--lfts", &path, "--groups", &path]);
+    assert_fails(&output, &["--mfts"]);
+}

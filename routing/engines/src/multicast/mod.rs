@@ -23,18 +23,20 @@ mod ways;
 use crate::graph::Graph;
 use crate::order::Order;
 use crate::refusal::Explained;
+use crate::{Engine, Options, Refusal, links};
 use heddle_fabric::{Fabric, Group, Mlid, MulticastTables, NodeIndex, PortRef, SwitchIndex, Tables};
+use std::borrow::Cow;
 use std::sync::OnceLock;
 use trees::{Loads, Tree};
-use ways::{Lane, Ways};
+use ways::{Ground, Lane, Ways};
 
 /// Makes the multicast tables of all `groups`: [`Multicast::new`] for their service levels and [`Multicast::route`].
 ///
 /// # Errors
 /// [`NoTree`] as those have it.
-pub fn multicast(fabric: &Fabric, unicast: &Tables, groups: &[Group]) -> Result<MulticastTables, NoTree> {
+pub fn multicast(fabric: &Fabric, unicast: &Tables, groups: &[Group], options: &Options) -> Result<MulticastTables, NoTree> {
     let levels: Vec<u8> = groups.iter().map(|group| group.sl).collect();
-    Multicast::new(fabric, unicast, &levels)?.route(groups)
+    Multicast::new(fabric, unicast, &levels, options)?.route(groups)
 }
 
 /// Where multicast trees may go, beside given unicast tables.
@@ -44,6 +46,9 @@ pub fn multicast(fabric: &Fabric, unicast: &Tables, groups: &[Group]) -> Result<
 pub struct Multicast<'f> {
     fabric: &'f Fabric,
     unicast: &'f Tables,
+    options: &'f Options,
+    /// Nothing without switches or levels.
+    ground: Option<Ground<'f>>,
     /// By service level: which of `classes` its packets are of.
     class_of: [Option<usize>; 16],
     classes: Vec<Class>,
@@ -58,26 +63,29 @@ struct Class {
 }
 
 impl<'f> Multicast<'f> {
-    /// For groups with these service levels.
+    /// For groups with these service levels. Of the options, trees heed the cables not to be used.
     ///
     /// Where the unicast routes climb and then descend, `O(switches * LIDs)`; else the dependencies of all routes are followed one by
     /// one, and the cables are tried one by one.
     ///
     /// # Errors
-    /// [`NoTree`] if the unicast routes themselves can wait for each other in a circle on the VL of one of the levels.
-    pub fn new(fabric: &'f Fabric, unicast: &'f Tables, levels: &[u8]) -> Result<Self, NoTree> {
-        let mut found = Self { fabric, unicast, class_of: [None; 16], classes: Vec::new() };
+    /// [`NoTree`] if the unicast routes themselves can wait for each other in a circle on the VL of one of the levels, and if the cables not
+    /// to be used are needed.
+    pub fn new(fabric: &'f Fabric, unicast: &'f Tables, levels: &[u8], options: &'f Options) -> Result<Self, NoTree> {
+        let mut found = Self { fabric, unicast, options, ground: None, class_of: [None; 16], classes: Vec::new() };
         let mut levels: Vec<u8> = levels.iter().copied().filter(|&level| level < 16).collect();
         levels.sort_unstable();
         levels.dedup();
         if fabric.switch_count() == 0 || levels.is_empty() {
             return Ok(found);
         }
-        let graph = Graph::new(fabric);
-        let order = Order::new(fabric, &graph);
-        let climbing = Ways::by_levels(fabric, unicast, &order);
-        let has_spare = climbing.is_some();
-        let climbing = climbing.or_else(|| Ways::by_place(fabric, unicast, &order));
+        let usable = links::usable(Engine::UpDown, fabric, options).map_err(NoTree::from)?.map_or(Cow::Borrowed(fabric), Cow::Owned);
+        let graph = Graph::heeding(&usable, options);
+        let order = Order::new(&usable, &graph);
+        let ground = Ground { fabric, usable, unicast, graph, order };
+        let by_levels = Ways::by_levels(&ground);
+        let has_spare = by_levels.is_some();
+        let climbing = by_levels.or_else(|| Ways::by_place(&ground));
         while let Some(&first) = levels.first() {
             let lane = Lane::of(unicast.lanes(), first);
             let (class, others) = levels.into_iter().partition(|&level| lane.is_shared_with(level));
@@ -85,7 +93,7 @@ impl<'f> Multicast<'f> {
             for &level in &class {
                 found.class_of[usize::from(level)] = Some(found.classes.len());
             }
-            let ways = climbing.clone().or_else(|| Ways::that_fit(fabric, &graph, unicast, (&lane, &class), &order, None));
+            let ways = climbing.clone().or_else(|| Ways::that_fit(&ground, &lane, &class, None));
             let ways = ways.ok_or_else(|| NoTree {
                 mlid: None,
                 reason: format!("the unicast routes of {} are not free of deadlock on the virtual lane of SL {first}", unicast.engine()),
@@ -95,6 +103,7 @@ impl<'f> Multicast<'f> {
             let spare = if has_spare { OnceLock::new() } else { OnceLock::from(None) };
             found.classes.push(Class { levels: class, ways, spare });
         }
+        found.ground = Some(ground);
         Ok(found)
     }
 
@@ -103,12 +112,9 @@ impl<'f> Multicast<'f> {
         if let Some(tree) = make(&class.ways) {
             return Some((tree, &class.ways));
         }
-        let find = || {
-            let graph = Graph::new(self.fabric);
-            let lane = Lane::of(self.unicast.lanes(), class.levels[0]);
-            let order = Order::new(self.fabric, &graph);
-            Ways::that_fit(self.fabric, &graph, self.unicast, (&lane, &class.levels), &order, Some(&class.ways))
-        };
+        let ground = self.ground.as_ref()?;
+        let lane = Lane::of(self.unicast.lanes(), class.levels[0]);
+        let find = || Ways::that_fit(ground, &lane, &class.levels, Some(&class.ways));
         let spare = class.spare.get_or_init(find).as_ref()?;
         Some((make(spare)?, spare))
     }
@@ -207,7 +213,7 @@ impl<'f> Multicast<'f> {
 
     /// The refusal of a group that no tree can join.
     fn apart(&self, group: &Group) -> NoTree {
-        let graph = Graph::new(self.fabric);
+        let graph = Graph::new(self.ground.as_ref().map_or(self.fabric, |ground| &ground.usable));
         let attached = |at: &PortRef| self.fabric.attachment(*at).map(|(switch, _)| switch.index());
         let ports: Vec<(PortRef, usize)> = group.members.iter().chain(&group.senders).filter_map(|at| Some((*at, attached(at)?))).collect();
         let reachable = graph.hops(ports.first().map(|&(_, switch)| switch));
@@ -246,7 +252,7 @@ impl<'f> Multicast<'f> {
     /// Whether the group would have a tree with this SL, were there no groups with others.
     fn has_tree(&self, group: &Group, sl: u8) -> bool {
         let with = Group { sl, ..group.clone() };
-        let alone = Multicast::new(self.fabric, self.unicast, &[sl]);
+        let alone = Multicast::new(self.fabric, self.unicast, &[sl], self.options);
         alone.is_ok_and(|alone| {
             let checked = alone.check(&with).ok();
             let fresh = |switches: &[SwitchIndex], ways: &Ways| Tree::fresh(self.fabric, ways, switches, &Loads::new(self.fabric));
@@ -294,5 +300,11 @@ impl NoTree {
     pub fn display(&self, fabric: &Fabric) -> String {
         let group = self.mlid.map_or(String::new(), |mlid| format!("group {mlid}: "));
         format!("{group}{}", Explained { reason: &self.reason, culprits: &self.culprits, remedy: &self.remedy, fabric })
+    }
+}
+
+impl From<Refusal> for NoTree {
+    fn from(Refusal { reason, culprits, remedy, .. }: Refusal) -> Self {
+        Self { mlid: None, reason, culprits, remedy }
     }
 }

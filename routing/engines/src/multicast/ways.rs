@@ -5,8 +5,19 @@ use crate::graph::{Graph, bits};
 use crate::order::Order;
 use heddle_fabric::{Arc, DROP_VL, EndPort, Fabric, Lanes, Lid, SwitchIndex, Tables};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// What trees grow on.
+pub(super) struct Ground<'f> {
+    pub(super) fabric: &'f Fabric,
+    /// The same without the cables that the user wants no traffic on.
+    pub(super) usable: Cow<'f, Fabric>,
+    pub(super) unicast: &'f Tables,
+    pub(super) graph: Graph,
+    pub(super) order: Order,
+}
 
 /// A direction for some of the cables, such that any tree along them is free of deadlock with the unicast routes and all other such trees,
 /// if each switch has at most one cable up in it.
@@ -36,41 +47,39 @@ impl Ways {
 
     /// By levels, if the unicast routes climb and then descend by them. Then each tree can have any switch of a level at its top; but members
     /// can have no switch above all of them.
-    pub(super) fn by_levels(fabric: &Fabric, unicast: &Tables, order: &Order) -> Option<Self> {
-        let ways = Self::all(fabric, &sorted(fabric, |switch| (u32::MAX - order.level[switch], order.place[switch])));
-        climb_then_descend(fabric, unicast, &ways.place).then_some(ways)
+    pub(super) fn by_levels(ground: &Ground<'_>) -> Option<Self> {
+        let Order { level, place, .. } = &ground.order;
+        Self::if_climbing(ground, |switch| (u32::MAX - level[switch], place[switch]))
     }
 
     /// By the order in which `up-down` routes, if the unicast routes climb and then descend by it. Its first switch is above all that there
     /// is a way to.
-    pub(super) fn by_place(fabric: &Fabric, unicast: &Tables, order: &Order) -> Option<Self> {
-        let ways = Self::all(fabric, &sorted(fabric, |switch| (order.place[switch], 0)));
-        climb_then_descend(fabric, unicast, &ways.place).then_some(ways)
+    pub(super) fn by_place(ground: &Ground<'_>) -> Option<Self> {
+        Self::if_climbing(ground, |switch| (ground.order.place[switch], 0))
+    }
+
+    fn if_climbing(ground: &Ground<'_>, key: impl Fn(usize) -> (u32, u32)) -> Option<Self> {
+        let ways = Self::all(&ground.usable, &sorted(ground.fabric, key));
+        climb_then_descend(ground.fabric, ground.unicast, &ways.place).then_some(ways)
     }
 
     /// The cables that close no circle with the dependencies of the unicast routes, and those of all trees along `beside`. They are tried in
     /// several orders, until a tree can join all switches that are connected. `None` if the unicast routes have a circle by themselves.
-    pub(super) fn that_fit(
-        fabric: &Fabric,
-        graph: &Graph,
-        unicast: &Tables,
-        (lane, levels): (&Lane<'_>, &[u8]),
-        order: &Order,
-        beside: Option<&Self>,
-    ) -> Option<Self> {
+    pub(super) fn that_fit(ground: &Ground<'_>, lane: &Lane<'_>, levels: &[u8], beside: Option<&Self>) -> Option<Self> {
+        let Ground { fabric, usable, unicast, graph, order } = ground;
         let mut waits = Waits::new(fabric, unicast, lane, levels)?;
         if beside.is_some_and(|beside| !waits.add_trees(beside)) {
             return None;
         }
         let from_top = sorted(fabric, |switch| (order.place[switch], 0));
-        let (_, parts) = Self::grow(fabric, &from_top, |_, _, _| true);
+        let (_, parts) = Self::grow(usable, &from_top, |_, _, _| true);
         // The first order is that of the fabric, the others go outwards from its switches, the highest first.
         let mut best: Option<(Self, usize)> = None;
         for first in std::iter::once(None).chain(from_top.iter().take(ATTEMPTS).map(Some)) {
             let hops = first.map_or_else(|| vec![0; graph.len()], |&first| graph.hops([first]));
             let outwards = sorted(fabric, |switch| (hops[switch], order.place[switch]));
             let mut acyclic = waits.acyclic.clone();
-            let (ways, pieces) = Self::grow(fabric, &outwards, |ways, switch, arc| waits.add_cable(&mut acyclic, ways, switch, arc));
+            let (ways, pieces) = Self::grow(usable, &outwards, |ways, switch, arc| waits.add_cable(&mut acyclic, ways, switch, arc));
             if best.as_ref().is_none_or(|(_, least)| pieces < *least) {
                 best = Some((ways, pieces));
             }
