@@ -232,15 +232,21 @@ impl Acyclic {
             } else {
                 let channel = self.before[before];
                 before += 1;
-                for &last in channels.before(channel).iter().filter(|&&last| self.place[last as usize] >= low) {
-                    if self.mark[last as usize] == Mark::Before || !self.contains(channels, last, channel) {
+                // Each has a bit for this channel in the same place of its row.
+                let number = (channel - channels.base[channels.tail[channel as usize] as usize]) as usize;
+                for &last in channels.before(channel) {
+                    let word = self.bits[channels.begin[last as usize] as usize + number / 64];
+                    if word >> (number % 64) & 1 == 0 || self.place[last as usize] < low {
                         continue;
                     }
-                    if self.mark[last as usize] == Mark::After {
-                        return false;
+                    match self.mark[last as usize] {
+                        Mark::After => return false,
+                        Mark::None => {
+                            self.mark[last as usize] = Mark::Before;
+                            self.before.push(last);
+                        }
+                        Mark::Before => {}
                     }
-                    self.mark[last as usize] = Mark::Before;
-                    self.before.push(last);
                 }
             }
         }
