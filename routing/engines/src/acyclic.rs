@@ -25,11 +25,6 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// The ports of exit, numbered as in the fabric.
-    pub(crate) fn of_ports(fabric: &Fabric) -> Self {
-        Self::with_lanes(fabric, 1)
-    }
-
     /// Each virtual lane of a port of exit counts as a channel: that of `channel` and `vl` has the number `channel * vls + vl`.
     pub(crate) fn with_lanes(fabric: &Fabric, vls: u32) -> Self {
         let first = (0..fabric.switch_count() as u32).map(|switch| fabric.channel(SwitchIndex(switch), 0));

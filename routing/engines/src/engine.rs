@@ -25,9 +25,12 @@ pub enum Engine {
     /// A switch that can descend to the destination does so if a route comes down to it. Others take the shorter of the ways up and
     /// down. Among ways of equal length, cables are taken in turn by the destination's number.
     UpDown,
-    /// Every route is a shortest one, over the cables that the fewest routes use; nothing is promised about deadlock.
+    /// Every route is a shortest one, over the cables where it meets the fewest others; nothing is promised about deadlock.
     Sssp,
-    /// The routes of [`Engine::Sssp`], on as many virtual lanes as they need to be free of deadlock: the service level says which.
+    /// Nearly the routes of [`Engine::Sssp`], on as many virtual lanes as they need to be free of deadlock: the service level says which.
+    ///
+    /// A layer is a set of turns from cable to cable that close no circle, and a route fits in one that has all its turns. The few routes that
+    /// fit in none are searched for again, along the turns that there are, before another layer is added.
     Dfsssp,
     /// Routes that close no circle on as many virtual lanes as there may be, one included: the service level says which, by destination.
     ///

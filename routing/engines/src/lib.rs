@@ -5,8 +5,8 @@
 //! nothing but ties, so that a fabric listed in another order gets the same routes.
 //!
 //! Most engines work per destination *switch*: the hosts of one switch share its set of ways, and only the last step, the choice among
-//! equal ports, is made for each LID; `min-hop` and `up-down` find ways for 64 destination switches at once, one bit each. `sssp` and `nue`
-//! choose for each LID by what the others use already.
+//! equal ports, is made for each LID; `min-hop` and `up-down` find ways for 64 destination switches at once, one bit each. `sssp`, `dfsssp`
+//! and `nue` choose for each LID by what the others use.
 //!
 //! A [`Rerouter`] goes on from proven tables when the fabric changes: it gives the few entries that have to change.
 //!
@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod acyclic;
+mod dfsssp;
 mod digits;
 mod dor;
 mod dragonfly;
@@ -58,6 +59,7 @@ mod slots;
 mod spread;
 mod sssp;
 mod up_down;
+mod ways;
 
 pub use engine::{Description, Engine, UnknownEngine};
 pub use multicast::{Multicast, NoTree, multicast};
@@ -66,7 +68,7 @@ pub use refusal::Refusal;
 pub use reroute::Rerouter;
 
 use graph::Graph;
-use heddle_fabric::{Fabric, Lanes, Levels, SwitchIndex, Tables};
+use heddle_fabric::{Fabric, SwitchIndex, Tables};
 use order::Order;
 
 /// Routes a fabric: each switch gets a port for each LID of [`Fabric::end_ports`].
@@ -105,17 +107,7 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
         Engine::Dragonfly => dragonfly::fill(&mut tables, fabric, &graph, options)?,
         Engine::File => file::fill(&mut tables, fabric, options)?,
         Engine::Sssp => sssp::fill(&mut tables, fabric, &graph, &order),
-        Engine::Dfsssp => {
-            sssp::fill(&mut tables, fabric, &graph, &order);
-            let (levels, count) = layers::assign(fabric, &tables);
-            if count > usize::from(options.max_vls.min(heddle_fabric::DROP_VL)) {
-                let culprits = layers::begin_beyond(fabric, &levels, options.max_vls);
-                return Err(refusal::too_many_lanes(engine, count, options.max_vls, culprits));
-            }
-            if count > 1 {
-                tables.set_lanes(Some(Lanes::uniform(Levels::ByPair(levels), Lanes::IDENTITY)));
-            }
-        }
+        Engine::Dfsssp => dfsssp::fill(engine, &mut tables, fabric, &graph, &order, options)?,
         Engine::Nue => nue::fill(&mut tables, fabric, &graph, &order, options),
         Engine::MinHop => spread::fill(&mut tables, fabric, &graph, &order, options, |targets, ways| min_hop::ways(&graph, targets, ways)),
         Engine::UpDown => {

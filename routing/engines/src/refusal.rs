@@ -1,6 +1,6 @@
 use crate::Engine;
 use crate::graph::Graph;
-use heddle_fabric::{Fabric, NodeIndex};
+use heddle_fabric::{DROP_VL, Fabric, NodeIndex};
 use std::fmt;
 
 /// Why an engine cannot route a fabric.
@@ -58,11 +58,16 @@ fn name(fabric: &Fabric, node: NodeIndex) -> String {
 
 /// The refusal of routes that need more virtual lanes than there may be. `culprits` are the switches where those begin that find no room.
 pub(crate) fn too_many_lanes(engine: Engine, needed: usize, allowed: u8, culprits: Vec<NodeIndex>) -> Refusal {
+    let too_many = needed > usize::from(DROP_VL);
+    let needed = if too_many { format!("more than {DROP_VL}") } else { needed.to_string() };
     let mut reason = format!("free of deadlock its routes need {needed} virtual lanes, but {allowed} are allowed");
     if !culprits.is_empty() {
         reason += "; the routes that find no room begin at these switches";
     }
-    let remedy = format!("Allow {needed} (--max-vls {needed}) if the switches have them, or use up-down, which needs one.");
+    let remedy = match too_many {
+        true => "No switch has as many: use up-down, which needs one.".to_owned(),
+        false => format!("Allow {needed} (--max-vls {needed}) if the switches have them, or use up-down, which needs one."),
+    };
     Refusal { engine, reason, culprits, remedy }
 }
 

@@ -35,7 +35,7 @@ fn routed(engine: Engine, spec: &str) -> (Fabric, Tables) {
 fn ibdmchk_finds_several_lanes_clean() {
     for (engine, spec) in [
         (Engine::Dfsssp, "ring:6,hosts=2"),
-        (Engine::Dfsssp, "torus:4x4,hosts=2"),
+        (Engine::Dfsssp, "torus:5x5,hosts=2"),
         (Engine::Dfsssp, "dragonfly:a=4,p=2,h=2,groups=9"),
         (Engine::Dfsssp, "random:switches=20,degree=5,hosts=2,seed=3"),
         (Engine::Torus, "ring:6,hosts=2"),
@@ -56,7 +56,7 @@ fn ibdmchk_finds_several_lanes_clean() {
 /// the wrong byte order.
 #[test]
 fn r14_what_is_written_is_read_back() {
-    let (fabric, tables) = routed(Engine::Dfsssp, "torus:4x4,hosts=2");
+    let (fabric, tables) = routed(Engine::Dfsssp, "torus:5x5,hosts=2");
     let folder = tempfile::tempdir().unwrap();
     write_opensm_dumps(folder.path(), &fabric, &tables, None).unwrap();
     let file = |name: &str| fs::read(folder.path().join(name)).unwrap();
