@@ -182,6 +182,8 @@ pub enum Event {
     SweepBegan(Why),
     /// It ended; with `read_only` this is the last event.
     Found(Found),
+    /// What the engine auto of the chain chose, and why.
+    Chosen(String),
     /// An engine of the chain was passed over.
     Refused {
         /// The engine.

@@ -343,7 +343,9 @@ impl SubnetManager {
     }
 
     fn route(&mut self, snapshot: &Snapshot) -> Option<Arc<Proven>> {
-        for &engine in &self.config.engines {
+        let heddle_engines::Chain { engines, why } = heddle_engines::Chain::new(&self.config.engines, &snapshot.fabric, &one_lane());
+        self.events.extend(why.map(Event::Chosen));
+        for engine in engines {
             let why = match heddle_engines::route(engine, &snapshot.fabric, &one_lane()) {
                 Ok(tables) => match heddle_verify::prove(Arc::clone(&snapshot.fabric), tables) {
                     Ok(proven) => return Some(Arc::new(proven)),

@@ -60,7 +60,7 @@ impl Site {
                 }
                 Event::Standby(_) => told.standby = true,
                 Event::NoFabric => told.no_fabric = true,
-                Event::Routed(_) => {}
+                Event::Chosen(_) | Event::Routed(_) => {}
             }
             left -= 1;
             assert!(left > 0, "no end: {told:?}");

@@ -23,7 +23,7 @@ pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: 
         engine,
         reason: format!("the fabric is no mesh, torus, hypercube or HyperX: {reason}; the first such switches"),
         culprits,
-        remedy: "Use up-down or dfsssp, which route any shape.".to_owned(),
+        remedy: "Use auto, which goes by the shape, or dfsssp, nue or up-down, which route any.".to_owned(),
     })?;
     let steps = steps(graph, &grid);
     let ranks = ranks(engine, fabric, graph, &steps, &options.port_order, grid.dimensions.len())?;

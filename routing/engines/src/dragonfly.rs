@@ -299,7 +299,7 @@ fn no_dragonfly(fabric: &Fabric) -> Refusal {
         engine: ENGINE,
         reason: format!("no groups of switches that are all neighbours and all joined with each other can be told: this is {class}; in it"),
         culprits,
-        remedy: "Use dfsssp, nue or up-down, which route any shape.".to_owned(),
+        remedy: "Use auto, which goes by the shape, or dfsssp, nue or up-down, which route any.".to_owned(),
     }
 }
 

@@ -47,6 +47,8 @@ pub enum Engine {
     Dragonfly,
     /// The routes of [`crate::Options::tables`], which somebody else made, if they are for this fabric.
     File,
+    /// The engine for the shape of the fabric ([`heddle_fabric::classify`]); see [`crate::Chain`].
+    Auto,
 }
 
 /// What one must know to choose an engine.
@@ -64,8 +66,8 @@ pub struct Description {
 
 impl Engine {
     /// All engines.
-    pub const ALL: [Self; 9] =
-        [Self::MinHop, Self::UpDown, Self::Dor, Self::Torus, Self::Sssp, Self::Dfsssp, Self::Nue, Self::Dragonfly, Self::File];
+    pub const ALL: [Self; 10] =
+        [Self::MinHop, Self::UpDown, Self::Dor, Self::Torus, Self::Sssp, Self::Dfsssp, Self::Nue, Self::Dragonfly, Self::File, Self::Auto];
 
     /// The name by which it is chosen.
     pub const fn name(self) -> &'static str {
@@ -79,6 +81,7 @@ impl Engine {
             Self::Torus => "torus",
             Self::Dragonfly => "dragonfly",
             Self::File => "file",
+            Self::Auto => "auto",
         }
     }
 
@@ -86,7 +89,8 @@ impl Engine {
     pub const fn options(self) -> &'static [&'static str] {
         match self {
             Self::MinHop => &["hop-weights", "port-order", "routing-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
-            Self::UpDown => &[
+            // For auto, what the engines heed that it may take.
+            Self::UpDown | Self::Auto => &[
                 "roots",
                 "ids",
                 "compute-nodes",
@@ -162,6 +166,12 @@ impl Engine {
                 guarantees: "what the file has, nothing more",
                 virtual_lanes: "as the file says; 1 without SLs",
                 cost: "O(switches x LIDs)",
+            },
+            Self::Auto => Description {
+                needs: "nothing; it takes the engine for the shape of the fabric, and after it those that route any shape, and says why",
+                guarantees: "what the engine guarantees that it takes",
+                virtual_lanes: "as that engine, up to --max-vls",
+                cost: "that engine's, and O(switches x neighbours^3) for the shape, less for trees",
             },
         }
     }

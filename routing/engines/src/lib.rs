@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod acyclic;
+mod auto;
 mod dfsssp;
 mod digits;
 mod dor;
@@ -61,6 +62,7 @@ mod sssp;
 mod up_down;
 mod ways;
 
+pub use auto::Chain;
 pub use engine::{Description, Engine, UnknownEngine};
 pub use multicast::{Multicast, NoTree, multicast};
 pub use options::{Options, Throttled};
@@ -77,10 +79,13 @@ use order::Order;
 /// range (LMC) reach their port, each over another way where there are several. A fabric without switches or LIDs gets tables
 /// without entries.
 ///
+/// For [`Engine::Auto`] this is the first engine of its [`Chain`], and the tables have its name.
+///
 /// # Errors
 /// A [`Refusal`] if the options contradict each other, if the switches are in parts without a cable between them, if hosts are cabled to
 /// hosts beside the rest, or if the routes need more VLs than `options` allow.
 pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Tables, Refusal> {
+    let engine = if engine == Engine::Auto { Chain::new(&[engine], fabric, options).engines[0] } else { engine };
     let (options, _) = &options.heeded(engine);
     if let Some(refusal) = options::if_contradictory(engine, fabric, options) {
         return Err(refusal);
@@ -105,6 +110,7 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
             }
         }
         Engine::Dragonfly => dragonfly::fill(&mut tables, fabric, &graph, options)?,
+        Engine::Auto => unreachable!("another was chosen above"),
         Engine::File => file::fill(&mut tables, fabric, options)?,
         Engine::Sssp => sssp::fill(&mut tables, fabric, &graph, &order),
         Engine::Dfsssp => dfsssp::fill(engine, &mut tables, fabric, &graph, &order, options)?,

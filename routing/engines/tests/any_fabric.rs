@@ -190,7 +190,7 @@ fn engines_are_known_by_name() {
         assert_eq!(engine.name().parse(), Ok(engine));
     }
     let error = "minhop".parse::<Engine>().unwrap_err().to_string();
-    assert_eq!(error, "there is no engine \"minhop\"; there are: min-hop, up-down, dor, torus, sssp, dfsssp, nue, dragonfly, file");
+    assert_eq!(error, "there is no engine \"minhop\"; there are: min-hop, up-down, dor, torus, sssp, dfsssp, nue, dragonfly, file, auto");
 }
 
 #[test]

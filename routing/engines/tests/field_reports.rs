@@ -110,3 +110,24 @@ fn g9_hosts_have_an_lmc_and_switches_none() {
         }
     }
 }
+
+/// linux-rdma/opensm e94d471 and others: the torus engine crashes on what is no torus, and counts VLs wrong.
+#[test]
+fn r9_a_torus_engine_refuses_what_is_no_torus_and_links_with_too_few_lanes() {
+    let fabric = |spec: &str| {
+        let mut builder = generate(spec).unwrap();
+        builder.assign_lids().unwrap();
+        builder.build()
+    };
+    for spec in ["clos2:8", "clos3:4", "dragonfly:a=4,p=2,h=2", "random:switches=20,degree=4,seed=3"] {
+        let fabric = fabric(spec);
+        let refusal = route(Engine::Torus, &fabric, &Options::default()).unwrap_err();
+        let text = refusal.display(&fabric).to_string();
+        assert!(text.contains("is no mesh, torus") && text.contains("auto") && !refusal.culprits.is_empty(), "{spec}: {text}");
+    }
+    // A port with one data VL in a torus that needs two; a torus of short rings needs one.
+    let one = Options { max_vls: 1, ..Options::default() };
+    let refusal = route(Engine::Torus, &fabric("torus:5x5"), &one).unwrap_err();
+    assert!(refusal.reason.contains("need 2 virtual lanes, but 1 are allowed"), "{}", refusal.reason);
+    assert!(route(Engine::Torus, &fabric("torus:3x4"), &one).is_ok());
+}

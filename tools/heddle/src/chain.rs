@@ -11,6 +11,8 @@ use crate::progress::Progress;
 
 /// What became of a chain of engines.
 pub(crate) struct Chain {
+    /// What the engine auto chose and why, if it was asked.
+    pub(crate) auto: Option<String>,
     /// The tables of the first engine whose tables are proven.
     pub(crate) proven: Option<Proven>,
     /// The engines before it, in order.
@@ -41,8 +43,10 @@ struct Culprit {
 
 /// Runs a chain of engines.
 pub(crate) fn run(engines: &[Engine], options: &Options, fabric: &Arc<Fabric>, progress: &mut Progress) -> Chain {
-    let mut chain = Chain { proven: None, refused: Vec::new(), report: None, routing: Duration::ZERO, proving: Duration::ZERO };
-    for &engine in engines {
+    let begin = Instant::now();
+    let heddle_engines::Chain { engines, why } = heddle_engines::Chain::new(engines, fabric, options);
+    let mut chain = Chain { auto: why, proven: None, refused: Vec::new(), report: None, routing: begin.elapsed(), proving: Duration::ZERO };
+    for engine in engines {
         progress.step(format_args!("{engine} computes routes"));
         let begin = Instant::now();
         let routed = heddle_engines::route(engine, fabric, options);

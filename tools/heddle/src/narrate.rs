@@ -42,6 +42,7 @@ impl<'a> Narrator<'a> {
         match event {
             Event::SweepBegan(why) => self.say(now, format_args!("sweep: {why}{}", self.owner(why))),
             Event::Found(found) => self.found(now, found),
+            Event::Chosen(why) => self.say(now, format_args!("auto: {why}")),
             Event::Refused { engine, why } => self.say(now, format_args!("{engine} refused: {}", indent(why))),
             Event::Routed(proven) => self.routed(now, proven),
             Event::NotRouted(why) => self.say(now, format_args!("NOT ROUTED: {why}; nothing is written")),

@@ -135,6 +135,9 @@ impl Arguments {
     ) -> anyhow::Result<()> {
         out.line(format_args!("{name}: {}", fabric::size(fabric)))?;
         out.line(format_args!("LIDs: {lids}"))?;
+        if let Some(why) = &chain.auto {
+            out.line(format_args!("auto: {why}"))?;
+        }
         for refused in &chain.refused {
             out.line(format_args!("{} refused: {}", refused.engine, refused.reason.replace('\n', "\n  ")))?;
         }
@@ -178,6 +181,8 @@ struct Json<'a> {
     /// With --groups only, and only beside proven tables.
     multicast: Option<Made<'a>>,
     refused: &'a [Refused],
+    /// What auto chose and why; null if it was not asked.
+    auto: Option<&'a str>,
     warnings: Vec<String>,
 }
 
@@ -210,6 +215,7 @@ impl<'a> Json<'a> {
             quality: measured,
             multicast: trees.map(Made::from),
             refused: &chain.refused,
+            auto: chain.auto.as_deref(),
             warnings,
         }
     }

@@ -138,6 +138,22 @@ fn json_of_a_route() {
 }
 
 #[test]
+fn auto_says_what_it_chose_and_why() {
+    let output = heddle("route gen:torus:5x5x3 --engine auto");
+    assert_status(&output, 0);
+    assert!(stdout(&output).contains("\nauto: a torus of 5x5x3 (75 switches), so torus\n"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("\nrouted by torus in "), "{}", stdout(&output));
+    let json: Value = serde_json::from_slice(&heddle("route gen:clos2:8 --engine auto --json").stdout).unwrap();
+    assert!(json["auto"].as_str().unwrap().starts_with("a tree of 2 levels (8 + 4 switches"), "{json}");
+    assert_ne!(json["engine"], "auto");
+    let json: Value = serde_json::from_slice(&heddle("route gen:clos2:8 --engine up-down --json").stdout).unwrap();
+    assert_eq!(json["auto"], Value::Null);
+    let output = heddle("sm --emulate gen:mesh:3x3 --once --engine auto");
+    assert_status(&output, 0);
+    assert!(stdout(&output).contains(" auto: a mesh of 3x3 (9 switches), so dor\n"), "{}", stdout(&output));
+}
+
+#[test]
 fn json_of_a_refusal() {
     let output = heddle("route gen:ring:6 --engine min-hop --json");
     assert_status(&output, 1);
@@ -343,7 +359,7 @@ fn warnings_are_counted_with_their_lines() {
 fn engines_are_described() {
     let output = heddle("engines");
     assert_status(&output, 0);
-    for word in ["min-hop\n", "up-down\n", "needs", "guarantees", "VLs", "cost"] {
+    for word in ["\nmin-hop ", "\nup-down ", "\nauto ", "needs", "guarantees", "VLs", "cost"] {
         assert!(stdout(&output).contains(word), "{word}");
     }
 }
