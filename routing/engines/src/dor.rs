@@ -187,12 +187,16 @@ impl Search {
                 continue;
             }
             self.order.push(switch as u32);
-            let next_dimension = Some(self.edge[switch]).filter(|&edge| edge != NONE).map(|edge| steps[edge as usize].0);
+            let next = Some(self.edge[switch]).filter(|&edge| edge != NONE).map(|edge| steps[edge as usize]);
             for &peer in graph.peers(switch) {
                 let peer = peer as usize;
                 let Some(edge) = graph.edges(peer).find(|&edge| graph.peer(edge) == switch) else { continue };
                 let (dimension, forward) = steps[edge];
-                let breaks = u32::from(next_dimension.is_some_and(|next| self.ranks[next] < self.ranks[dimension]));
+                let breaks = u32::from(next.is_some_and(|(next, next_forward)| {
+                    // Where a row of neighbours lacks a cable, a detour goes to earlier coordinates first: this, too, closes no circle.
+                    let turns_back = next == dimension && grid.dimensions[dimension].row == Row::Full && forward && !next_forward;
+                    turns_back || self.ranks[next] < self.ranks[dimension]
+                }));
                 // Half round a ring both ways are as long: every other switch takes the other.
                 let parity = grid.place(SwitchIndex(peer as u32)).iter().sum::<u32>() % 2 == 0;
                 let better = (cost.0 + breaks, cost.1 + 1, u32::from(parity == forward));
