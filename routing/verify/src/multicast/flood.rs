@@ -6,8 +6,8 @@ use heddle_fabric::{DROP_VL, Group, Lanes, MulticastTables, SwitchIndex};
 use std::collections::BTreeSet;
 
 /// What comes to a switch.
-pub(crate) struct Arrival {
-    pub(crate) at: SwitchIndex,
+struct Arrival {
+    at: SwitchIndex,
     /// By which port; `None` where the packet begins.
     entry: Option<u8>,
     /// The number of the arrival before, and the port of exit there.
@@ -38,7 +38,9 @@ pub(crate) struct Flood<'a> {
     group: &'a Group,
     tables: &'a MulticastTables,
     /// Each switch once, after the one before it.
-    pub(crate) arrivals: Vec<Arrival>,
+    arrivals: Vec<Arrival>,
+    /// By switch.
+    reached: Vec<bool>,
     copies: Vec<Copy>,
     /// A switch to which it came a second time, and by which port; it is not followed from there.
     pub(crate) twice: Option<(SwitchIndex, u8)>,
@@ -56,8 +58,9 @@ impl<'a> Flood<'a> {
         (source, ports): (SwitchIndex, &[u8]),
     ) -> Self {
         let begin = Arrival { at: source, entry: None, before: None };
-        let mut flood = Self { net, lanes, group, tables, arrivals: vec![begin], copies: Vec::new(), twice: None, dropped: None };
-        let mut seen = BTreeSet::from([source]);
+        let (arrivals, reached) = (vec![begin], vec![false; net.switches()]);
+        let mut flood = Self { net, lanes, group, tables, arrivals, reached, copies: Vec::new(), twice: None, dropped: None };
+        flood.reached[source.index()] = true;
         let mut number = 0;
         while number < flood.arrivals.len() {
             let (at, entry) = (flood.arrivals[number].at, flood.arrivals[number].entry);
@@ -70,7 +73,7 @@ impl<'a> Flood<'a> {
                 }
                 let by = net.entry(at.0, exit);
                 flood.copies.push(Copy { by: (at, exit), next, entry: by, vls: vls & !(1 << DROP_VL) });
-                if seen.insert(next) {
+                if !std::mem::replace(&mut flood.reached[next.index()], true) {
                     flood.arrivals.push(Arrival { at: next, entry: Some(by), before: Some((number, exit)) });
                 } else {
                     flood.twice.get_or_insert((next, by));
@@ -79,6 +82,11 @@ impl<'a> Flood<'a> {
             number += 1;
         }
         flood
+    }
+
+    /// Whether it comes to a switch.
+    pub(crate) fn reaches(&self, switch: SwitchIndex) -> bool {
+        self.reached[switch.index()]
     }
 
     /// The ports by which it leaves the switch of an arrival.

@@ -10,6 +10,7 @@ use crate::net::Net;
 use crate::{Certificate, Place, cycle, lanes, witness};
 use flood::{Flood, Turn};
 use heddle_fabric::{Fabric, Group, Lanes, Mlid, MulticastTables, PortRef, SwitchIndex, Tables};
+use rayon::prelude::*;
 use std::collections::BTreeSet;
 
 /// Verifies multicast tables beside the unicast tables that are to be programmed with them.
@@ -30,10 +31,8 @@ use std::collections::BTreeSet;
 #[must_use]
 pub fn verify_multicast(fabric: &Fabric, unicast: &Tables, groups: &[Group], tables: &MulticastTables) -> MulticastReport {
     let net = Net::new(fabric);
-    let mut faults = Vec::new();
-    for group in groups {
-        check(&net, unicast.lanes(), group, tables, &mut faults);
-    }
+    let of_groups: Vec<Vec<MulticastFault>> = groups.par_iter().map(|group| check(&net, unicast.lanes(), group, tables)).collect();
+    let mut faults: Vec<MulticastFault> = of_groups.into_iter().flatten().collect();
     let known: BTreeSet<Mlid> = groups.iter().map(|group| group.mlid).collect();
     let unowned = tables.mlids().filter(|mlid| !known.contains(mlid)).count();
     let fault_count = faults.len() as u64;
@@ -58,10 +57,13 @@ fn sources(fabric: &Fabric, group: &Group) -> Vec<(SwitchIndex, Vec<u8>)> {
     all.chunk_by(|a, b| a.0 == b.0).map(|here| (here[0].0, here.iter().map(|&(_, port)| port).collect())).collect()
 }
 
-fn check(net: &Net<'_>, lanes: Option<&Lanes>, group: &Group, tables: &MulticastTables, faults: &mut Vec<MulticastFault>) {
+fn check(net: &Net<'_>, lanes: Option<&Lanes>, group: &Group, tables: &MulticastTables) -> Vec<MulticastFault> {
+    let mut faults = Vec::new();
     let (fabric, mlid) = (net.fabric, group.mlid);
     let place = |switch: SwitchIndex, port: u8| Place::new(fabric, switch, port);
     let members: BTreeSet<(SwitchIndex, u8)> = group.members.iter().filter_map(|&at| fabric.attachment(at)).collect();
+    let at_switches: BTreeSet<SwitchIndex> = members.iter().map(|&(switch, _)| switch).collect();
+    let all_are_told = members.iter().all(|&(switch, port)| tables.contains(mlid, switch, port));
     // The ports to switches by which some sender's packets leave.
     let mut used = BTreeSet::new();
     for (source, ports) in sources(fabric, group) {
@@ -70,8 +72,10 @@ fn check(net: &Net<'_>, lanes: Option<&Lanes>, group: &Group, tables: &Multicast
         faults.extend(flood.twice.map(|(at, entry)| MulticastFault::Twice { mlid, from: from.clone(), at: place(at, entry) }));
         faults.extend(flood.dropped.map(|(at, exit)| MulticastFault::DroppedBySl { mlid, from: from.clone(), at: place(at, exit) }));
         used.extend(flood.useful(&members));
-        let reached: BTreeSet<SwitchIndex> = flood.arrivals.iter().map(|arrival| arrival.at).collect();
-        let is_reached = |&(switch, port): &(SwitchIndex, u8)| reached.contains(&switch) && tables.contains(mlid, switch, port);
+        if all_are_told && at_switches.iter().all(|&switch| flood.reaches(switch)) {
+            continue;
+        }
+        let is_reached = |&(switch, port): &(SwitchIndex, u8)| flood.reaches(switch) && tables.contains(mlid, switch, port);
         for &to in members.iter().filter(|to| !is_reached(to) && !net.are_apart(source, to.0)) {
             // Nobody sends to oneself.
             if let Some(&sender) = ports.iter().find(|&&port| (source, port) != to) {
@@ -86,6 +90,7 @@ fn check(net: &Net<'_>, lanes: Option<&Lanes>, group: &Group, tables: &Multicast
             faults.push(MulticastFault::Stray { mlid, at: place(switch, port), leads_to });
         }
     }
+    faults
 }
 
 fn rank(net: &Net<'_>, unicast: &Tables, groups: &[Group], tables: &MulticastTables) -> Result<Certificate, MulticastWitness> {
