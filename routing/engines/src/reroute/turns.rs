@@ -80,7 +80,8 @@ impl Turns {
             let mut carried = Self::new(new);
             carried.ranks = vec![0; new.channel_count()];
             let words = self.words.min(carried.words);
-            for (from, to) in kept_channels(old, new, change) {
+            // What a channel had that leads nowhere now was about the old numbers.
+            for (from, to) in kept_channels(old, new, change).into_iter().filter(|&(_, to)| new.channel_peer(to).is_some()) {
                 carried.ranks[to] = self.ranks[from];
                 carried.bits[to * carried.words..][..words].copy_from_slice(&self.bits[from * self.words..][..words]);
             }
