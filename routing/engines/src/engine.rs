@@ -24,7 +24,25 @@ pub enum Engine {
     ///
     /// A switch that can descend to the destination does so if a route comes down to it. Others take the shorter of the ways up and
     /// down. Among ways of equal length, cables are taken in turn by the destination's number.
+    ///
+    /// With [`crate::Options::roots`], switches that are fewer hops from a root come first.
     UpDown,
+    /// [`Engine::UpDown`] with another order, which needs no roots: switches that are more hops from the nearest one with hosts come first.
+    ///
+    /// So no switch with hosts is above one without, which matters where hosts hang on several levels.
+    DownUp,
+    /// [`Engine::UpDown`] for trees, by their levels: at most two flows meet on a cable while all hosts send to the one a fixed number of
+    /// places further, and few more where cables are lost.
+    ///
+    /// A *tree* is a fabric without rings of switches, or one whose switches have levels such that
+    ///
+    /// - cables between switches of one level are not needed: without them the fabric stays whole, or falls into pieces that they join
+    ///   without a ring of pieces;
+    /// - at least half of the hosts are on switches that have no switch with hosts below.
+    ///
+    /// Levels are counted up from the leaves, or down from [`crate::Options::roots`] where these are given. Whatever is missing, uneven
+    /// or cabled across levels, a tree it stays: all of this is routed as it is, up and then down, and never refused.
+    FatTree,
     /// Every route is a shortest one, over the cables where it meets the fewest others; nothing is promised about deadlock.
     Sssp,
     /// Nearly the routes of [`Engine::Sssp`], on as many virtual lanes as they need to be free of deadlock: the service level says which.
@@ -66,14 +84,28 @@ pub struct Description {
 
 impl Engine {
     /// All engines.
-    pub const ALL: [Self; 10] =
-        [Self::MinHop, Self::UpDown, Self::Dor, Self::Torus, Self::Sssp, Self::Dfsssp, Self::Nue, Self::Dragonfly, Self::File, Self::Auto];
+    pub const ALL: [Self; 12] = [
+        Self::MinHop,
+        Self::UpDown,
+        Self::DownUp,
+        Self::FatTree,
+        Self::Dor,
+        Self::Torus,
+        Self::Sssp,
+        Self::Dfsssp,
+        Self::Nue,
+        Self::Dragonfly,
+        Self::File,
+        Self::Auto,
+    ];
 
     /// The name by which it is chosen.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MinHop => "min-hop",
             Self::UpDown => "up-down",
+            Self::DownUp => "down-up",
+            Self::FatTree => "fat-tree",
             Self::Sssp => "sssp",
             Self::Dfsssp => "dfsssp",
             Self::Nue => "nue",
@@ -90,8 +122,19 @@ impl Engine {
         match self {
             Self::MinHop => &["hop-weights", "port-order", "routing-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
             // For auto, what the engines heed that it may take.
-            Self::UpDown | Self::Auto => &[
+            Self::UpDown | Self::FatTree | Self::Auto => &[
                 "roots",
+                "ids",
+                "compute-nodes",
+                "io-nodes",
+                "port-order",
+                "routing-order",
+                "ignore-links",
+                "throttled avoid",
+                "throttled weigh",
+                "seed",
+            ],
+            Self::DownUp => &[
                 "ids",
                 "compute-nodes",
                 "io-nodes",
@@ -112,26 +155,40 @@ impl Engine {
     pub const fn description(self) -> Description {
         match self {
             Self::MinHop => Description {
-                needs: "a connected fabric of any shape",
+                needs: "a fabric of any shape",
                 guarantees: "every route is as short as possible; deadlock is possible on shapes with rings, so verify the tables",
                 virtual_lanes: "1",
                 cost: "O(cables x switches x diameter / 64 + switches x LIDs)",
             },
             Self::UpDown => Description {
-                needs: "a connected fabric of any shape; finds the roots itself",
+                needs: "a fabric of any shape; finds the roots itself, or takes a list",
                 guarantees: "no deadlock, switch-to-switch traffic included; shortest routes between the hosts of a tree, \
                              longer ones and crowded cables near the top elsewhere",
                 virtual_lanes: "1",
                 cost: "O(cables x switches x diameter / 64 + switches x LIDs)",
             },
+            Self::DownUp => Description {
+                needs: "a fabric of any shape; needs no roots",
+                guarantees: "no deadlock, switch-to-switch traffic included; switches without hosts are above those with; \
+                             shortest routes between the hosts of a tree that has them on its leaves",
+                virtual_lanes: "1",
+                cost: "O(cables x switches x diameter / 64 + switches x LIDs)",
+            },
+            Self::FatTree => Description {
+                needs: "a tree, whatever it lost and however uneven it is; takes lists of roots, compute nodes and I/O nodes",
+                guarantees: "no deadlock, switch-to-switch traffic included; shortest routes between hosts; evenly spread, without \
+                             contention in shifts while the tree is whole",
+                virtual_lanes: "1",
+                cost: "O(cables x switches x diameter / 64 + switches x LIDs)",
+            },
             Self::Sssp => Description {
-                needs: "a connected fabric of any shape",
+                needs: "a fabric of any shape",
                 guarantees: "shortest routes, evenly spread; deadlock is possible on shapes with rings",
                 virtual_lanes: "1",
                 cost: "O(cables x LIDs)",
             },
             Self::Dfsssp => Description {
-                needs: "a connected fabric of any shape; switches with as many VLs as it finds to be needed",
+                needs: "a fabric of any shape; switches with as many VLs as it finds to be needed",
                 guarantees: "shortest routes, evenly spread; no deadlock",
                 virtual_lanes: "as many as it finds to be needed, up to --max-vls",
                 cost: "O(cables x LIDs + routes)",

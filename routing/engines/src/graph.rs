@@ -110,6 +110,11 @@ impl Graph {
         self.shares.get(self.port_base[edge] as usize..self.port_base[edge + 1] as usize)
     }
 
+    /// Whether cables have different shares of the routes.
+    pub(crate) fn has_shares(&self) -> bool {
+        !self.shares.is_empty()
+    }
+
     /// How long the way over an edge is, by the user's weights; `None` if it is 1 hop for all.
     pub(crate) fn weights(&self) -> Option<&[u8]> {
         Some(&self.weight[..]).filter(|weight| !weight.is_empty())

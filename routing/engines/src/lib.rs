@@ -38,21 +38,26 @@
 
 mod acyclic;
 mod auto;
+mod detours;
 mod dfsssp;
-mod digits;
 mod dor;
 mod dragonfly;
 mod engine;
+mod fat_tree;
 mod file;
-mod gaps;
+mod given;
 mod graph;
+mod heights;
 mod layers;
 mod links;
 mod min_hop;
 mod multicast;
 mod nue;
+mod numbers;
 mod options;
 mod order;
+mod parts;
+mod pieces;
 mod precedence;
 mod refusal;
 mod reroute;
@@ -71,19 +76,22 @@ pub use reroute::Rerouter;
 
 use graph::Graph;
 use heddle_fabric::{Fabric, SwitchIndex, Tables};
+use heights::Heights;
+use numbers::Numbers;
 use order::Order;
 
 /// Routes a fabric: each switch gets a port for each LID of [`Fabric::end_ports`].
 ///
 /// The entry is 0 at the switch that has the LID itself, and the host's port at the switch that carries the host. All LIDs of a
 /// range (LMC) reach their port, each over another way where there are several. A fabric without switches or LIDs gets tables
-/// without entries.
+/// without entries. Where the switches are in parts without a cable between them, each part is routed as a fabric of its own; LIDs in
+/// other parts have no entries.
 ///
 /// For [`Engine::Auto`] this is the first engine of its [`Chain`], and the tables have its name.
 ///
 /// # Errors
-/// A [`Refusal`] if the options contradict each other, if the switches are in parts without a cable between them, if hosts are cabled to
-/// hosts beside the rest, or if the routes need more VLs than `options` allow.
+/// A [`Refusal`] if hosts are cabled to hosts beside the rest, if the fabric has not the shape that the engine needs, if the routes
+/// need more VLs than `options` allow, or if what is listed in `options` does not fit the fabric.
 pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Tables, Refusal> {
     let engine = if engine == Engine::Auto { Chain::new(&[engine], fabric, options).engines[0] } else { engine };
     let (options, _) = &options.heeded(engine);
@@ -94,38 +102,64 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
     let fabric = usable.as_ref().unwrap_or(fabric);
     let mut tables = Tables::new(fabric, engine.name());
     let graph = Graph::heeding(fabric, options);
-    if let Some(refusal) = refusal::if_disconnected(engine, fabric, &graph) {
+    if let Some(refusal) = refusal::if_hosts_are_apart(engine, fabric) {
         return Err(refusal);
     }
+    given::check(engine, fabric, &graph, options)?;
     if tables.row_len() == 0 {
         return Ok(tables);
     }
-    let order = Order::new(fabric, &graph);
+    let parts = parts::parts(fabric, &graph);
+    if parts.len() > 1 && engine != Engine::File {
+        parts::route_each(&mut tables, fabric, &parts, options, |part, options| {
+            let mut tables = Tables::new(part, engine.name());
+            fill(engine, &mut tables, part, &Graph::heeding(part, options), options).map(|()| tables)
+        })?;
+    } else {
+        fill(engine, &mut tables, fabric, &graph, options)?;
+    }
+    Ok(tables)
+}
+
+/// Fills the tables of a connected fabric.
+fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph, options: &Options) -> Result<(), Refusal> {
+    if tables.row_len() == 0 {
+        return Ok(());
+    }
+    let roots = given::roots(fabric, options);
+    let heights = match engine {
+        Engine::FatTree => fat_tree::heights(fabric, graph, options)?,
+        Engine::DownUp => Heights::above_hosts(fabric, graph, options),
+        Engine::UpDown if !roots.is_empty() => Heights::below(&roots, fabric, graph, options),
+        _ => Heights::by_hosts(fabric, graph, options),
+    };
+    let order = Order::new(graph, heights);
+    let numbers = || Numbers::new(fabric, &order, options);
     match engine {
-        Engine::Dor => dor::fill(engine, &mut tables, fabric, &graph, options)?,
+        Engine::Dor => dor::fill(engine, tables, fabric, graph, options)?,
         Engine::Torus => {
-            dor::fill(engine, &mut tables, fabric, &graph, options)?;
+            dor::fill(engine, tables, fabric, graph, options)?;
             if tables.lanes().is_some() && options.max_vls < 2 {
                 return Err(refusal::too_many_lanes(engine, 2, options.max_vls, Vec::new()));
             }
         }
-        Engine::Dragonfly => dragonfly::fill(&mut tables, fabric, &graph, options)?,
+        Engine::Dragonfly => dragonfly::fill(tables, fabric, graph, options)?,
         Engine::Auto => unreachable!("another was chosen above"),
-        Engine::File => file::fill(&mut tables, fabric, options)?,
-        Engine::Sssp => sssp::fill(&mut tables, fabric, &graph, &order),
-        Engine::Dfsssp => dfsssp::fill(engine, &mut tables, fabric, &graph, &order, options)?,
-        Engine::Nue => nue::fill(&mut tables, fabric, &graph, &order, options),
-        Engine::MinHop => spread::fill(&mut tables, fabric, &graph, &order, options, |targets, ways| min_hop::ways(&graph, targets, ways)),
-        Engine::UpDown => {
-            let directions = up_down::Directions::new(&graph, &order);
-            spread::fill(&mut tables, fabric, &graph, &order, options, |targets, ways| up_down::ways(&directions, targets, ways));
+        Engine::File => file::fill(tables, fabric, options)?,
+        Engine::Sssp => sssp::fill(tables, fabric, graph, &order),
+        Engine::Dfsssp => dfsssp::fill(engine, tables, fabric, graph, &order, options)?,
+        Engine::Nue => nue::fill(tables, fabric, graph, &order, options),
+        Engine::MinHop => spread::fill(tables, fabric, graph, &order, &numbers(), |targets, ways| min_hop::ways(graph, targets, ways)),
+        Engine::UpDown | Engine::DownUp | Engine::FatTree => {
+            let directions = up_down::Directions::new(graph, &order);
+            spread::fill(tables, fabric, graph, &order, &numbers(), |targets, ways| up_down::ways(&directions, targets, ways));
         }
     }
-    Ok(tables)
+    Ok(())
 }
 
 /// The switches that [`Engine::UpDown`] takes as the top of the fabric: those to which no neighbour is nearer to the hosts on average.
 /// Ascending. `O(cables x switches x diameter / 64)`.
 pub fn roots(fabric: &Fabric) -> Vec<SwitchIndex> {
-    order::roots(fabric, &Graph::new(fabric))
+    heights::roots(fabric, &Graph::new(fabric))
 }

@@ -1,5 +1,5 @@
-use crate::Engine;
 use crate::graph::Graph;
+use crate::{Engine, parts};
 use heddle_fabric::{DROP_VL, Fabric, NodeIndex};
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub(crate) struct Explained<'a> {
 }
 
 /// How many culprits are named.
-const NAMED: usize = 8;
+pub(crate) const NAMED: usize = 8;
 
 impl fmt::Display for Explained<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,7 +77,7 @@ pub(crate) fn if_disconnected(engine: Engine, fabric: &Fabric, graph: &Graph) ->
 }
 
 /// A cable from host to host is a part of its own, since hosts forward nothing. No table has to do with it, so no proof would notice.
-fn if_hosts_are_apart(engine: Engine, fabric: &Fabric) -> Option<Refusal> {
+pub(crate) fn if_hosts_are_apart(engine: Engine, fabric: &Fabric) -> Option<Refusal> {
     let is_switch = |node: NodeIndex| fabric.switch_index(node).is_some();
     let nodes = (0..fabric.nodes().len() as u32).map(NodeIndex).filter(|&node| !is_switch(node));
     let peers = |node: NodeIndex| fabric.node_ports(node).iter().filter_map(|port| port.peer).filter(|peer| !is_switch(peer.node));
@@ -94,12 +94,10 @@ fn if_hosts_are_apart(engine: Engine, fabric: &Fabric) -> Option<Refusal> {
 }
 
 fn if_switches_are_apart(engine: Engine, fabric: &Fabric, graph: &Graph) -> Option<Refusal> {
-    let mut parts = parts(fabric, graph);
+    let parts = parts::parts(fabric, graph);
     if parts.len() < 2 {
         return None;
     }
-    let guid = |switch: &NodeIndex| fabric.node(*switch).guid;
-    parts.sort_by_key(|part| (std::cmp::Reverse(part.len()), guid(&part[0])));
     let sizes: Vec<String> = parts.iter().take(NAMED).map(|part| part.len().to_string()).collect();
     let reason = format!(
         "the fabric's switches are in {} parts without a cable between them ({}{} switches); from {} there is no way to these switches",
@@ -114,31 +112,4 @@ fn if_switches_are_apart(engine: Engine, fabric: &Fabric, graph: &Graph) -> Opti
     let culprits = firsts.chain(others).collect();
     let remedy = "Repair the cables between the parts, or route each part as a fabric of its own.".to_owned();
     Some(Refusal { engine, reason, culprits, remedy })
-}
-
-/// The connected parts: the switches of each, by GUID.
-fn parts(fabric: &Fabric, graph: &Graph) -> Vec<Vec<NodeIndex>> {
-    let mut part_of = vec![usize::MAX; graph.len()];
-    let mut parts: Vec<Vec<NodeIndex>> = Vec::new();
-    for start in 0..graph.len() {
-        if part_of[start] != usize::MAX {
-            continue;
-        }
-        part_of[start] = parts.len();
-        let mut members = vec![start];
-        let mut head = 0;
-        while let Some(&switch) = members.get(head) {
-            head += 1;
-            for &peer in graph.peers(switch) {
-                if part_of[peer as usize] == usize::MAX {
-                    part_of[peer as usize] = parts.len();
-                    members.push(peer as usize);
-                }
-            }
-        }
-        let mut nodes: Vec<NodeIndex> = members.into_iter().map(|switch| fabric.switches()[switch]).collect();
-        nodes.sort_by_key(|&node| fabric.node(node).guid);
-        parts.push(nodes);
-    }
-    parts
 }

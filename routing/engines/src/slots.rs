@@ -1,6 +1,7 @@
 //! The places for the cables that lead up from a switch, lost cables included.
 
 use crate::graph::Graph;
+use crate::numbers::Number;
 use crate::order::Order;
 use heddle_fabric::NO_PORT;
 use std::collections::BTreeMap;
@@ -12,22 +13,16 @@ use std::collections::BTreeMap;
 pub(crate) struct Slots {
     base: Vec<u32>,
     ports: Vec<u8>,
-    /// The switches that they lead to; [`NOBODY`] where a cable is missing.
-    peers: Vec<u32>,
     /// By level: the divisor for the digit that chooses a place.
     divisor: Vec<u32>,
-    /// By switch: its number among its equals.
+    /// By switch: the number of its pod among those of its equals.
     turn: Vec<u32>,
 }
-
-const NOBODY: u32 = u32::MAX;
 
 /// A cable up.
 #[derive(Clone, Copy)]
 struct Cable {
     port: u8,
-    /// The switch that it leads to.
-    peer: u32,
     shares: u8,
 }
 
@@ -47,7 +42,7 @@ impl Slots {
                 if order.level[peer] > order.level[switch] {
                     let shares = graph.shares(edge);
                     let share = |cable: usize| shares.map_or(1, |shares| shares[cable]);
-                    let cable = |(number, &port): (usize, &u8)| Cable { port, peer: peer as u32, shares: share(number) };
+                    let cable = |(number, &port): (usize, &u8)| Cable { port, shares: share(number) };
                     let cables = graph.ports(edge).iter().enumerate().map(cable);
                     seats.entry((order.plane[peer], order.seat[peer])).or_default().extend(cables);
                 }
@@ -65,8 +60,10 @@ impl Slots {
                 *most = (cables.len().max(most.0), cables.iter().map(|cable| cable.shares).fold(most.1, u8::max));
             }
             let longest = most.values().fold((0, 0), |most, seat| (seat.0.max(most.0), seat.1.max(most.1)));
-            for (number, &switch) in switches.iter().enumerate() {
-                turn[switch] = number as u32;
+            for (number, pod) in switches.chunk_by(|&a, &b| order.pod[a] == order.pod[b]).enumerate() {
+                pod.iter().for_each(|&switch| turn[switch] = number as u32);
+            }
+            for &switch in &switches {
                 let mut seats: Vec<(&Seat, (usize, u8))> = most.iter().map(|(seat, &most)| (seat, most)).collect();
                 let first_port = |seat: &Seat| cables_up[switch].get(seat).map_or(NO_PORT, |cables| cables[0].port);
                 seats.sort_by_key(|(seat, _)| graph.port_place(switch, first_port(seat)));
@@ -75,9 +72,7 @@ impl Slots {
                     for cable in 0..longest.0 {
                         for (seat, _) in seats.iter().filter(|(_, (cables, shares))| cable < *cables && share < *shares) {
                             let known = cables_up[switch].get(seat).and_then(|cables| cables.get(cable));
-                            rows[switch].push(
-                                known.filter(|cable| share < cable.shares).map_or((NO_PORT, NOBODY), |cable| (cable.port, cable.peer)),
-                            );
+                            rows[switch].push(known.filter(|cable| share < cable.shares).map_or(NO_PORT, |cable| cable.port));
                         }
                     }
                 }
@@ -86,10 +81,9 @@ impl Slots {
                 radix[level as usize].push(rows[switch].len() / if repeated { usize::from(longest.1.max(1)) } else { 1 });
             }
         }
-        let mut slots = Self { base: vec![0], ports: Vec::new(), peers: Vec::new(), divisor: vec![1], turn };
+        let mut slots = Self { base: vec![0], ports: Vec::new(), divisor: vec![1], turn };
         for row in rows {
-            slots.ports.extend(row.iter().map(|&(port, _)| port));
-            slots.peers.extend(row.iter().map(|&(_, peer)| peer));
+            slots.ports.extend(row);
             slots.base.push(slots.ports.len() as u32);
         }
         for (below, radix) in radix.into_iter().enumerate() {
@@ -103,29 +97,19 @@ impl Slots {
         &self.ports[self.base[switch] as usize..self.base[switch + 1] as usize]
     }
 
-    /// How many places all switches have.
-    pub(crate) fn len(&self) -> usize {
-        self.ports.len()
-    }
-
-    /// The number of a switch's place among all.
-    pub(crate) fn index(&self, switch: usize, place: usize) -> usize {
-        self.base[switch] as usize + place
-    }
-
-    /// The switch at the end of the cable at a place; `None` where it is missing.
-    pub(crate) fn peer(&self, switch: usize, place: usize) -> Option<u32> {
-        Some(self.peers[self.index(switch, place)]).filter(|&peer| peer != NOBODY)
-    }
-
     /// The place, of `count`, that a number says on a level.
-    pub(crate) fn place(&self, level: u32, number: u32, count: usize) -> usize {
-        (number / self.divisor(level)) as usize % count
+    pub(crate) fn place(&self, level: u32, number: Number, count: usize) -> usize {
+        (number.index / self.divisor(level, number)) as usize % count
     }
 
-    /// What a number is divided by to get the digit for a level: the product of the places on the levels below.
-    pub(crate) fn divisor(&self, level: u32) -> u32 {
-        self.divisor[level as usize]
+    /// What a number is divided by to get its digit for a level: the product of the places on the levels from its first on.
+    pub(crate) fn divisor(&self, level: u32, number: Number) -> u32 {
+        (self.divisor[level as usize] / self.divisor[number.level as usize]).max(1)
+    }
+
+    /// The distance of numbers that begin at the bottom after which the places on a level repeat.
+    pub(crate) fn period(&self, level: u32) -> u32 {
+        self.divisor[level as usize + 1]
     }
 
     pub(crate) fn turn(&self, switch: usize) -> u32 {

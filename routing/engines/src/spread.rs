@@ -6,55 +6,54 @@
 //! descends carries the routes of as few hosts as possible. On the way down, the choice among parallel cables, or among the switches of
 //! a pod, takes the digit that makes this choice on the way up.
 //!
-//! Lost cables leave gaps and move no other route: see [`Slots`] for the places of the cables, [`Digits`] for what is lost near the
-//! destination, [`Gaps`] for what is lost near the source.
+//! Lost cables leave gaps and move no other route: see [`Slots`] for the places of the cables, [`detours`] for the routes that would take
+//! the lost ones.
 
-use crate::Options;
-use crate::digits::{Destination, Digits};
-use crate::gaps::Gaps;
+use crate::detours::{self, Gaps};
 use crate::graph::{Graph, bits};
-use crate::order::{Order, is_real_host};
-use crate::precedence::Precedence;
+use crate::numbers::{Number, Numbers};
+use crate::order::Order;
 use crate::slots::Slots;
-use heddle_fabric::{EndPort, Fabric, Tables};
+use heddle_fabric::{Fabric, NO_PORT, Tables};
 use rayon::prelude::*;
 
 /// Groups of 64 destination switches whose ways are held at once: this bounds the memory.
 const GROUPS: usize = 16;
 
 /// Fills the tables. `ways` is given up to 64 destination switches, and a zeroed word for each edge in which it sets the bits of the
-/// destinations that have a way over the edge.
+/// destinations that have a way over the edge. `numbers` are those of the end ports.
 pub(crate) fn fill(
     tables: &mut Tables,
     fabric: &Fabric,
     graph: &Graph,
     order: &Order,
-    options: &Options,
+    numbers: &Numbers,
     ways: impl Fn(&[u32], &mut [u64]) + Sync,
 ) {
     let row_len = tables.row_len();
-    let targets = Targets::new(fabric, order, &Precedence::new(fabric, &options.routing_order));
+    let targets = Targets::new(fabric, &numbers.of);
     let slots = Slots::new(graph, order);
-    let digits = Digits::new(&slots, order, &targets.destinations(), row_len);
-    let plan = Plan { graph, order, slots, digits };
+    let narrow = narrow(fabric, graph, order, &slots, numbers, row_len);
+    let plan = Plan { graph, order, slots: &slots, narrow: &narrow };
+    let mut gaps: Vec<Gaps> = (0..graph.len()).map(|_| Gaps::default()).collect();
     for (number, switches) in targets.switches.chunks(64 * GROUPS).enumerate() {
         let base = number * 64 * GROUPS;
         let mut held = vec![0u64; graph.edge_count() * switches.len().div_ceil(64)];
         if graph.edge_count() > 0 {
             held.par_chunks_mut(graph.edge_count()).zip(switches.par_chunks(64)).for_each(|(words, group)| ways(group, words));
         }
-        tables.rows_mut().par_chunks_mut(row_len).enumerate().for_each(|(switch, row)| {
-            let mut filler = RowFiller::new(&plan, switch);
+        tables.rows_mut().par_chunks_mut(row_len).zip(&mut gaps).enumerate().for_each(|(switch, (row, gaps))| {
+            let mut filler = RowFiller::new(&plan, switch, gaps);
             for group in 0..switches.len().div_ceil(64) {
                 filler.fill(row, &targets, base + 64 * group, &held[group * graph.edge_count()..][..graph.edge_count()]);
             }
-            filler.finish(row);
         });
     }
     for end in fabric.end_ports() {
         let row = tables.row_mut(end.switch);
         end.lids().for_each(|lid| row[lid.index()] = end.switch_port);
     }
+    detours::fill(tables, fabric, &plan, numbers, gaps);
 }
 
 /// The switches that carry LIDs, and these LIDs with their numbers.
@@ -73,26 +72,20 @@ struct Targets {
 struct Run {
     lid: u32,
     len: u32,
-    number: u32,
+    number: Number,
 }
 
 impl Targets {
-    /// Hosts are numbered in the user's order, then by leaf and port. What comes with a switch is numbered by the switch, so that it does not disturb the
-    /// numbers of the hosts. The further LIDs of a range have the further numbers.
-    fn new(fabric: &Fabric, order: &Order, precedence: &Precedence<'_>) -> Self {
-        let mut ends: Vec<&EndPort> = fabric.end_ports().iter().collect();
-        ends.sort_by_cached_key(|end| (precedence.of(end), order.rank[end.switch.index()], end.switch_port));
+    /// The further LIDs of a range have the further numbers.
+    fn new(fabric: &Fabric, numbers: &[Number]) -> Self {
         let mut runs_of = vec![Vec::<Run>::new(); fabric.switch_count()];
-        let mut hosts = 0;
-        for end in ends {
-            let number = if is_real_host(fabric, end) { hosts } else { order.rank[end.switch.index()] };
-            hosts += u32::from(is_real_host(fabric, end));
+        for (end, &number) in fabric.end_ports().iter().zip(numbers) {
             runs_of[end.switch.index()].push(Run { lid: u32::from(end.lid.get()), len: end.lids().count() as u32, number });
         }
         for runs in &mut runs_of {
             runs.sort_unstable_by_key(|run| run.lid);
             runs.dedup_by(|run, before| {
-                let follows = run.len == 1 && (before.lid + before.len, before.number + before.len) == (run.lid, run.number);
+                let follows = run.len == 1 && (before.lid + before.len, before.number.plus(before.len)) == (run.lid, run.number);
                 before.len += u32::from(follows);
                 follows
             });
@@ -108,18 +101,6 @@ impl Targets {
             targets.base.push(targets.runs.len() as u32);
         }
         targets
-    }
-
-    /// The hosts and whatever else has a LID, by number.
-    fn destinations(&self) -> Vec<Destination> {
-        let mut all = Vec::new();
-        for (target, &switch) in self.switches.iter().enumerate() {
-            for run in self.runs(target) {
-                all.extend((run.lid..run.lid + run.len).zip(run.number..).map(|(lid, number)| Destination { lid, number, switch }));
-            }
-        }
-        all.sort_unstable_by_key(|destination| (destination.number, destination.lid));
-        all
     }
 
     fn runs(&self, target: usize) -> &[Run] {
@@ -148,16 +129,39 @@ impl Targets {
 }
 
 /// What all rows are filled by.
-struct Plan<'a> {
-    graph: &'a Graph,
-    order: &'a Order,
-    slots: Slots,
-    digits: Digits,
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) order: &'a Order,
+    pub(crate) slots: &'a Slots,
+    /// By LID the level on which the place that its number says is beyond the shares of a cable near the destination, [`WIDE`] without such
+    /// a level; empty where all cables have the same shares.
+    narrow: &'a [u32],
+}
+
+const WIDE: u32 = u32::MAX;
+
+/// See [`Plan::narrow`]. A cable that is missing there is no way for anybody; one with fewer shares is, so that it takes this to spare it.
+fn narrow(fabric: &Fabric, graph: &Graph, order: &Order, slots: &Slots, numbers: &Numbers, row_len: usize) -> Vec<u32> {
+    if !graph.has_shares() {
+        return Vec::new();
+    }
+    let mut narrow = vec![WIDE; row_len];
+    for (end, &number) in fabric.end_ports().iter().zip(&numbers.of) {
+        let level = order.level[end.switch.index()];
+        let places = slots.of(end.switch.index());
+        for (offset, lid) in end.lids().enumerate().filter(|_| !places.is_empty()) {
+            let place = slots.place(level, number.plus(offset as u32), places.len());
+            if places[place] == NO_PORT {
+                narrow[lid.index()] = level;
+            }
+        }
+    }
+    narrow
 }
 
 /// What is needed to fill one switch's row.
 struct RowFiller<'a> {
-    plan: &'a Plan<'a>,
     graph: &'a Graph,
     order: &'a Order,
     switch: usize,
@@ -165,27 +169,28 @@ struct RowFiller<'a> {
     /// The switch's edges, by the user's order of their ports, then by the rank of the neighbour.
     edges: Vec<usize>,
     slots: &'a Slots,
-    gaps: Gaps,
+    narrow: &'a [u32],
+    gaps: &'a mut Gaps,
     words: Vec<u64>,
     used: Vec<usize>,
     ports: Vec<u8>,
 }
 
 impl<'a> RowFiller<'a> {
-    fn new(plan: &'a Plan<'a>, switch: usize) -> Self {
-        let Plan { graph, order, slots, .. } = plan;
+    fn new(plan: &Plan<'a>, switch: usize, gaps: &'a mut Gaps) -> Self {
+        let Plan { graph, order, slots, narrow } = *plan;
         let mut edges: Vec<usize> = graph.edges(switch).collect();
         let place = |edge: usize| graph.port_place(switch, graph.ports(edge)[0]);
         edges.sort_unstable_by_key(|&edge| (place(edge), order.plane[graph.peer(edge)], order.rank[graph.peer(edge)]));
         Self {
-            plan,
             graph,
             order,
             switch,
             level: order.level[switch],
             edges,
             slots,
-            gaps: Gaps::default(),
+            narrow,
+            gaps,
             words: Vec::new(),
             used: Vec::new(),
             ports: Vec::new(),
@@ -219,72 +224,62 @@ impl<'a> RowFiller<'a> {
                 self.climb(row, targets, base, alike);
                 continue;
             }
-            let divisor = self.divisor();
-            for target in bits(alike) {
-                for run in targets.runs(base + target) {
-                    run.fill(row, &self.ports, divisor);
-                }
+            let (level, more) = self.digit();
+            for run in bits(alike).flat_map(|target| targets.runs(base + target)) {
+                run.fill(row, &self.ports, self.slots.divisor(level, run.number).saturating_mul(more));
             }
         }
-    }
-
-    /// Fills in what could not be told before all destinations were known.
-    fn finish(mut self, row: &mut [u8]) {
-        self.gaps.fill(row, self.slots.of(self.switch), self.slots.turn(self.switch), self.slots.divisor(self.level + 1));
     }
 
     /// Fills in destinations that are reached by cables up, `alike` those open to all of them.
     fn climb(&mut self, row: &mut [u8], targets: &Targets, base: usize, alike: u64) {
         let places = self.slots.of(self.switch);
         let runs = bits(alike).flat_map(|target| targets.runs(base + target));
-        if self.ports.len() == places.len() && !self.plan.digits.has_bent(self.level) {
-            let divisor = self.slots.divisor(self.level);
-            runs.for_each(|run| run.fill(row, places, divisor));
+        if self.ports.len() == places.len() && self.narrow.is_empty() {
+            runs.for_each(|run| run.fill(row, places, self.slots.divisor(self.level, run.number)));
             return;
         }
         let mut is_open = [false; 256];
         self.ports.iter().for_each(|&port| is_open[usize::from(port)] = true);
         self.gaps.begin(places, &is_open);
-        let plane = self.order.plane[self.switch];
-        for run in runs {
-            for (lid, number) in (run.lid..run.lid + run.len).zip(run.number..) {
-                let bent = self.plan.digits.bent(self.level, plane, lid);
-                let place = bent.unwrap_or_else(|| self.slots.place(self.level, number, places.len()));
-                let port = places[place];
-                if !is_open[usize::from(port)] {
-                    self.gaps.push(lid, number, place, places.len());
-                    continue;
-                }
-                row[lid as usize] = port;
-                if bent.is_some() {
-                    self.gaps.guest(number, place);
-                }
+        for (lid, number) in runs.flat_map(|run| run.lids()) {
+            let place = self.slots.place(self.level, number, places.len());
+            let is_narrow = self.narrow.get(lid as usize).is_some_and(|&level| level == self.level);
+            if is_open[usize::from(places[place])] && !is_narrow {
+                row[lid as usize] = places[place];
+            } else {
+                self.gaps.push(lid, number, place, places.len());
             }
         }
     }
 
-    /// The divisor for a choice among cables that do not all lead up.
-    fn divisor(&self) -> u32 {
+    /// The level whose digit chooses among cables that do not all lead up, and by what the digit is to be divided besides.
+    fn digit(&self) -> (u32, u32) {
         let level = self.level;
         match self.used[..] {
-            [edge, ..] if self.order.level[self.graph.peer(edge)] >= level => self.slots.divisor(level),
+            [edge, ..] if self.order.level[self.graph.peer(edge)] >= level => (level, 1),
             // The parallel cables from above are taken in turn after all the planes above.
             [edge] => {
                 let peer = self.graph.peer(edge);
                 let above = self.graph.peers(peer).iter().filter(|&&above| self.order.level[above as usize] > self.order.level[peer]);
-                self.slots.divisor(level - 1).saturating_mul(above.count().max(1) as u32)
+                (level - 1, above.count().max(1) as u32)
             }
             // The switches below chose among these by the digit of their own level.
-            _ => self.slots.divisor(level.saturating_sub(2)),
+            _ => (level.saturating_sub(2), 1),
         }
     }
 }
 
 impl Run {
+    /// The LIDs, each with its number.
+    fn lids(self) -> impl Iterator<Item = (u32, Number)> {
+        (0..self.len).map(move |offset| (self.lid + offset, self.number.plus(offset)))
+    }
+
     /// Gives each LID the port at its digit.
     fn fill(self, row: &mut [u8], ports: &[u8], divisor: u32) {
         let mut entries = &mut row[self.lid as usize..][..self.len as usize];
-        let mut at = (self.number / divisor) as usize % ports.len();
+        let mut at = (self.number.index / divisor) as usize % ports.len();
         if divisor == 1 {
             while !entries.is_empty() {
                 let (now, later) = entries.split_at_mut((ports.len() - at).min(entries.len()));
@@ -294,7 +289,7 @@ impl Run {
             }
             return;
         }
-        let mut same = (divisor - self.number % divisor) as usize;
+        let mut same = (divisor - self.number.index % divisor) as usize;
         while !entries.is_empty() {
             let (now, later) = entries.split_at_mut(same.min(entries.len()));
             now.fill(ports[at]);

@@ -8,6 +8,8 @@ pub(crate) struct Directions<'a> {
     up: Rows,
     down: Rows,
     order: &'a Order,
+    /// The switches, lowest first.
+    from_below: Vec<u32>,
 }
 
 /// Edges by the switch that they leave, those to the highest neighbours first.
@@ -35,7 +37,9 @@ impl<'a> Directions<'a> {
             }
             rows
         };
-        Self { up: rows(true), down: rows(false), order }
+        let mut from_below: Vec<u32> = (0..graph.len() as u32).collect();
+        from_below.sort_unstable_by_key(|&switch| std::cmp::Reverse(order.place[switch as usize]));
+        Self { up: rows(true), down: rows(false), order, from_below }
     }
 
     fn len(&self) -> usize {
@@ -182,24 +186,19 @@ impl Descents {
 
     /// Takes back the pressure of switches that do not descend. Returns whether there were any.
     ///
-    /// A switch through which nobody else sends to a destination presses as little as possible: it climbs if that is as short, and
-    /// otherwise descends by one way, since only its own few packets go there. In a tree with a failed cable such a spine would
-    /// else keep leaves below it from climbing to the other spines.
+    /// A switch through which no hosts send to a destination presses as little as possible: it climbs if nobody presses it and that is as
+    /// short, and otherwise descends by one way, since only few packets of switches go there. In a tree with a failed cable such a
+    /// spine would else keep leaves below it from climbing to the other spines.
     fn release(&mut self, directions: &Directions, ascents: &Ascents, ways: &mut [u64]) -> bool {
-        let mut used = vec![0u64; directions.len()];
-        for edge in &directions.up.edges {
-            used[edge.peer as usize] |= ways[edge.edge as usize];
-        }
+        let busy = self.busy(directions, ascents, ways);
         let mut pressed = vec![0; directions.len()];
-        for (switch, used) in used.into_iter().enumerate() {
-            let carries = directions.order.hosts[switch] > 0;
-            let quiet = if carries { 0 } else { !(used | self.pressed[switch]) };
-            self.waived[switch] |= quiet & ascents.descends[switch] & ascents.climbs[switch];
+        for (switch, busy) in busy.into_iter().enumerate() {
+            self.waived[switch] |= !(busy | self.pressed[switch]) & ascents.descends[switch] & ascents.climbs[switch];
             let descends = ascents.descends[switch] & !self.waived[switch];
             let mut has_way = 0;
             for edge in directions.down.of(switch) {
                 let way = &mut ways[edge.edge as usize];
-                *way &= !(quiet & has_way);
+                *way &= busy | !has_way;
                 has_way |= *way;
                 pressed[edge.peer as usize] |= *way & descends;
             }
@@ -207,6 +206,24 @@ impl Descents {
         let changed = pressed != self.pressed;
         self.pressed = pressed;
         changed
+    }
+
+    /// By switch, the destinations to which hosts send through it.
+    fn busy(&self, directions: &Directions, ascents: &Ascents, ways: &[u64]) -> Vec<u64> {
+        let carries = |switch: usize| directions.order.hosts[switch] > 0;
+        let mut busy: Vec<u64> = (0..directions.len()).map(|switch| if carries(switch) { u64::MAX } else { 0 }).collect();
+        for &switch in &directions.from_below {
+            for edge in directions.up.of(switch as usize) {
+                busy[edge.peer as usize] |= ways[edge.edge as usize] & busy[switch as usize];
+            }
+        }
+        for switch in directions.from_below.iter().rev().map(|&switch| switch as usize) {
+            let descends = busy[switch] & ascents.descends[switch] & !self.waived[switch];
+            for edge in directions.down.of(switch) {
+                busy[edge.peer as usize] |= ways[edge.edge as usize] & descends;
+            }
+        }
+        busy
     }
 
     /// Empty beyond the longest.

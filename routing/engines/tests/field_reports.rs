@@ -2,8 +2,10 @@
 
 mod support;
 
-use heddle_engines::{Engine, Options, Throttled, route};
-use heddle_fabric::{FabricBuilder, Guid, Link, LinkSpeed, LinkWidth, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex, generate};
+use heddle_engines::{Engine, Options, Throttled, roots, route};
+use heddle_fabric::{
+    Fabric, FabricBuilder, Guid, Link, LinkSpeed, LinkWidth, NodeIndex, NodeKind, NodeSpec, PortRef, SwitchIndex, Tables, generate,
+};
 use std::collections::BTreeSet;
 use support::*;
 
@@ -130,4 +132,167 @@ fn r9_a_torus_engine_refuses_what_is_no_torus_and_links_with_too_few_lanes() {
     let refusal = route(Engine::Torus, &fabric("torus:5x5"), &one).unwrap_err();
     assert!(refusal.reason.contains("need 2 virtual lanes, but 1 are allowed"), "{}", refusal.reason);
     assert!(route(Engine::Torus, &fabric("torus:3x4"), &one).is_ok());
+}
+
+/// The engines that go up and then down.
+const TREE_ENGINES: [Engine; 3] = [Engine::UpDown, Engine::DownUp, Engine::FatTree];
+
+/// Routes and proves; every pair of a switch and a LID in one part is connected.
+fn proven(engine: Engine, fabric: &Fabric, options: &Options) -> Tables {
+    let tables = route(engine, fabric, options).unwrap_or_else(|refusal| panic!("{engine}: {}", refusal.display(fabric)));
+    let report = heddle_verify::verify(fabric, &tables);
+    assert!(report.connected() && report.deadlock_free(), "{engine}: {report:?}");
+    tables
+}
+
+fn refused(engine: Engine, fabric: &Fabric, options: &Options) -> (String, Vec<NodeIndex>) {
+    let refusal = route(engine, fabric, options).unwrap_err();
+    let text = refusal.display(fabric).to_string();
+    (text, refusal.culprits)
+}
+
+/// A host with two ports, each with a GUID of its own.
+fn dual(site: &mut Site, guid: u64, switches: [NodeIndex; 2]) -> NodeIndex {
+    let node = site.add(NodeSpec::new(NodeKind::Ca, Guid(guid), 2, format!("dual {guid}")));
+    switches.into_iter().for_each(|switch| site.cable(node, switch));
+    for port in [1, 2] {
+        site.builder.port_mut(PortRef::new(node, port)).unwrap().guid = Guid(guid + u64::from(port));
+    }
+    node
+}
+
+/// linux-rdma/opensm 21765ad, 13ebee4: engines fail when the root file is absent or has no valid GUID.
+#[test]
+fn r1_without_roots_they_are_found_and_wrong_ones_are_named() {
+    let fabric = clos2(4, 2, 2, 1).build();
+    for engine in TREE_ENGINES {
+        proven(engine, &fabric, &Options::default());
+        if engine == Engine::DownUp {
+            continue; // has no roots
+        }
+        let with = |roots: &[u64]| Options { roots: roots.iter().copied().map(Guid).collect(), ..Options::default() };
+        let (text, culprits) = refused(engine, &fabric, &with(&[5, 0xbad, 0xbeef]));
+        assert!(text.contains("0x0000000000000bad, 0x000000000000beef") && culprits.is_empty(), "{text}");
+        let host = fabric.node_by_guid(Guid(7)).unwrap();
+        let (text, culprits) = refused(engine, &fabric, &with(&[5, 7]));
+        assert!(text.contains("\"host 7\" (0x0000000000000007)") && culprits == [host], "{text}");
+        proven(engine, &fabric, &with(&[5, 6]));
+    }
+}
+
+/// linux-rdma/opensm 8be9b90: every switch is found to be a root.
+#[test]
+fn r2_the_roots_are_the_top_switches_only() {
+    assert_eq!(roots(&clos2(20, 2, 3, 1).build()), [20, 21].map(SwitchIndex));
+    assert_eq!(roots(&clos2(5, 3, 2, 2).build()), [5, 6, 7].map(SwitchIndex));
+}
+
+/// linux-rdma/opensm cb20b11: two roots that are cabled to each other leave all ranks at 0.
+#[test]
+fn r3_roots_cabled_to_each_other_are_refused() {
+    let mut site = clos2(3, 2, 2, 1);
+    site.cable(NodeIndex(3), NodeIndex(4));
+    let fabric = site.build();
+    let options = Options { roots: vec![Guid(4), Guid(5)], ..Options::default() };
+    for engine in [Engine::UpDown, Engine::FatTree] {
+        let (text, culprits) = refused(engine, &fabric, &options);
+        assert_eq!(culprits, [3, 4].map(NodeIndex));
+        assert!(text.contains("\"switch 4\"") && text.contains("\"switch 5\"") && text.contains("cabled to each other"), "{text}");
+        proven(engine, &fabric, &Options { roots: vec![Guid(4)], ..Options::default() });
+    }
+}
+
+/// linux-rdma/opensm b2cd2d7, c633e05: a switch without rank crashes the engine, and a host with one leg on it is routed by that leg.
+#[test]
+fn r4_a_lone_switch_is_a_part_of_its_own_and_hosts_keep_their_other_leg() {
+    let mut site = clos2(3, 2, 2, 1);
+    let lone = site.add(NodeSpec::new(NodeKind::Switch, Guid(0x99), 36, "lone"));
+    let host = dual(&mut site, 0x100, [NodeIndex(0), lone]);
+    let fabric = site.build();
+    let lid = |port| fabric.port(PortRef::new(host, port)).unwrap().lid.unwrap();
+    for engine in TREE_ENGINES {
+        for roots in [Vec::new(), vec![Guid(4), Guid(5)]] {
+            let tables = proven(engine, &fabric, &Options { roots, ..Options::default() });
+            for switch in (0..5).map(SwitchIndex) {
+                assert_ne!(tables.port(switch, lid(1)), heddle_fabric::NO_PORT);
+                assert_eq!(tables.port(switch, lid(2)), heddle_fabric::NO_PORT, "there is no way to the other leg");
+            }
+            assert_eq!(tables.port(SwitchIndex(5), lid(2)), 1);
+        }
+    }
+    // Several switches without a root above them are another matter.
+    let mut site = clos2(3, 2, 2, 1);
+    let (leaf, spine) = (site.switch(), site.switch());
+    site.cable(leaf, spine);
+    let fabric = site.build();
+    for engine in [Engine::UpDown, Engine::FatTree] {
+        let (text, culprits) = refused(engine, &fabric, &Options { roots: vec![Guid(4), Guid(5)], ..Options::default() });
+        assert!(culprits == [leaf, spine] && text.contains("no rank"), "{text}");
+    }
+}
+
+/// linux-rdma/opensm ccab3b8, e9bbf44, e4e449e: hosts with two ports are counted twice, skipped, or share one I/O flag.
+#[test]
+fn r7_each_port_of_a_host_is_routed_and_listed_on_its_own() {
+    let mut site = clos2(4, 4, 0, 1);
+    let hosts: Vec<NodeIndex> = (0..16u64)
+        .map(|number| {
+            let leaf = NodeIndex(number as u32 / 4);
+            // Every other host has both ports on one leaf, the others on two.
+            let other = if number % 2 == 0 { leaf } else { NodeIndex((leaf.0 + 2) % 4) };
+            dual(&mut site, 0x100 + 0x10 * number, [leaf, other])
+        })
+        .collect();
+    let fabric = site.build();
+    for engine in TREE_ENGINES {
+        // 8 ports a leaf over 4 cables: each cable carries the routes of two ports, in both directions.
+        assert_eq!(imbalance(&fabric, &proven(engine, &fabric, &Options::default())), 1.0);
+        let first_ports = hosts.iter().map(|&host| fabric.port(PortRef::new(host, 1)).unwrap().guid).collect();
+        let tables = proven(engine, &fabric, &Options { io_nodes: first_ports, ..Options::default() });
+        for leaf in (0..4).map(SwitchIndex) {
+            for port in [1, 2] {
+                let ends = fabric.end_ports().iter().filter(|end| end.is_host() && end.switch == leaf && end.at.port == port);
+                let mut spines: Vec<u8> = ends.map(|end| tables.port(SwitchIndex((leaf.0 + 1) % 4), end.lid)).collect();
+                spines.sort_unstable();
+                spines.dedup();
+                assert_eq!(spines.len(), 4, "{engine}: the four ports {port} of a leaf come by the four spines");
+            }
+        }
+    }
+}
+
+/// Vendor manuals on fat-tree routing: without a root file the tree must be pure, else some pairs have no route.
+#[test]
+fn r16_impure_trees_are_routed_without_a_root_file() {
+    let pure = || clos2(4, 3, 3, 2);
+    let (leaf, spine) = ([0, 1, 2, 3].map(NodeIndex), [4, 5, 6].map(NodeIndex));
+    let mut missing = pure();
+    missing.cut(leaf[1], spine[2]);
+    let mut other_groups = pure();
+    [0, 1].into_iter().for_each(|_| other_groups.cut(leaf[1], spine[2]));
+    let mut equals = pure();
+    equals.cable(leaf[0], leaf[1]);
+    equals.cable(spine[0], spine[1]);
+    let mut levels = pure();
+    levels.hosts(spine[1], 2);
+    levels.host(spine[2]);
+    let mut deep = pure();
+    let below = deep.switch();
+    deep.cable(below, leaf[3]);
+    deep.hosts(below, 2);
+    for site in [missing, other_groups, equals, levels, deep] {
+        let fabric = site.build();
+        for engine in TREE_ENGINES {
+            let tables = proven(engine, &fabric, &Options::default());
+            for leaf in leaf.map(|leaf| fabric.switch_index(leaf).unwrap()) {
+                let hops = shortest(&fabric, leaf);
+                let found = judge(&fabric, &tables).hops;
+                for (number, end) in fabric.end_ports().iter().enumerate().filter(|(_, end)| end.is_host()) {
+                    assert_eq!(found[leaf.index()][number], hops[end.switch.index()], "{engine}");
+                }
+            }
+        }
+    }
+    let (text, culprits) = refused(Engine::FatTree, &torus([5, 1, 1], 2, 1).build(), &Options::default());
+    assert!(culprits.len() == 5 && text.contains("no tree") && text.contains("Use up-down"), "{text}");
 }

@@ -336,7 +336,7 @@ fn members_without_a_switch_above_all_of_them_are_joined_as_well() {
     let host = hosts(&fabric);
     let own = |switch: u32| PortRef::new(fabric.switches()[switch as usize], 0);
     let groups = [group(0, host[..3].iter().copied()), group(1, (4..7).map(own)), group(2, [host[3], own(4), own(6)])];
-    for engine in [Engine::MinHop, Engine::UpDown] {
+    for engine in [Engine::DownUp, Engine::UpDown] {
         let unicast = route(engine, &fabric, &Options::default()).unwrap();
         let options = Options::default();
         let ways = Multicast::new(&fabric, &unicast, &[0], &options).unwrap();

@@ -136,8 +136,11 @@ struct Following {
 }
 
 impl Following {
-    /// `None` if the engine's tables need several VLs, or are not good.
+    /// `None` if the fabric is in several parts, or the engine's tables need several VLs, or are not good.
     fn new(engine: Engine, fabric: &Arc<Fabric>) -> Option<Self> {
+        if heddle_verify::Parts::of(fabric).len() > 1 {
+            return None;
+        }
         let tables = route(engine, fabric, &Options::default()).ok()?;
         let proven = prove(Arc::clone(fabric), tables).ok()?;
         let rerouter = Rerouter::new(engine, Arc::clone(fabric), proven.tables()).ok()?;

@@ -11,12 +11,15 @@ fn in_order(number: usize) -> u64 {
     number as u64 + 1
 }
 
-/// Up-down: all pairs routed, no cycle over all sources, and so many roots.
+/// All pairs routed, no cycle over all sources, and so many roots.
 fn assert_sound(fabric: &Fabric, expected_roots: usize) {
     assert_eq!(roots(fabric).len(), expected_roots);
-    let tables = route(Engine::UpDown, fabric, &Options::default()).unwrap();
-    judge(fabric, &tables);
-    assert!(acyclic(fabric, &tables, Traffic::All));
+    for engine in [Engine::UpDown, Engine::DownUp, Engine::FatTree] {
+        let tables = route(engine, fabric, &Options::default()).unwrap();
+        let report = heddle_verify::verify(fabric, &tables);
+        assert!(report.connected() && report.deadlock_free(), "{engine}: {report:?}");
+        assert!(acyclic(fabric, &tables, Traffic::All), "{engine}");
+    }
 }
 
 /// The share of host-to-host leaf pairs whose route is longer than the shortest.

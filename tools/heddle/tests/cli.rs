@@ -268,10 +268,12 @@ const HALVES: &[u8] =
     caguid=0x21\nCa 1 \"H-21\" # \"b\"\n[1](22) \"S-20\"[1] # lid 4 lmc 0 \"right\" lid 3 4xHDR\n";
 
 #[test]
-fn two_halves_are_refused_by_name() {
-    let output = with_input(&["route", "-", "--engine", "up-down"], HALVES);
-    assert_status(&output, 1);
-    assert!(stdout(&output).contains("\"left\"") && stdout(&output).contains("\"right\""), "{}", stdout(&output));
+fn two_halves_are_routed_each_by_itself() {
+    for engine in ["up-down", "down-up", "fat-tree", "min-hop"] {
+        let output = with_input(&["route", "-", "--engine", engine], HALVES);
+        assert_status(&output, 0);
+        assert!(stdout(&output).contains("\"left\"") && stdout(&output).contains("\"right\""), "{}", stdout(&output));
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod trees;
 mod ways;
 
 use crate::graph::Graph;
+use crate::heights::Heights;
 use crate::order::Order;
 use crate::refusal::Explained;
 use crate::{Engine, Options, Refusal, links};
@@ -81,7 +82,7 @@ impl<'f> Multicast<'f> {
         }
         let usable = links::usable(Engine::UpDown, fabric, options).map_err(NoTree::from)?.map_or(Cow::Borrowed(fabric), Cow::Owned);
         let graph = Graph::heeding(&usable, options);
-        let order = Order::new(&usable, &graph);
+        let order = Order::new(&graph, Heights::by_hosts(&usable, &graph, options));
         let ground = Ground { fabric, usable, unicast, graph, order };
         let by_levels = Ways::by_levels(&ground);
         let has_spare = by_levels.is_some();

@@ -24,6 +24,7 @@ mod ways;
 
 use crate::acyclic::Channels;
 use crate::graph::Graph;
+use crate::numbers::Numbers;
 use crate::order::{Order, is_real_host};
 use crate::{Options, spread, up_down};
 use escape::Escape;
@@ -38,7 +39,8 @@ use ways::Ways;
 pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &Order, options: &Options) {
     let directions = up_down::Directions::new(graph, order);
     if order.hosts.contains(&0) && climbing::is_short(graph, order, &directions) {
-        return spread::fill(tables, fabric, graph, order, options, |targets, ways| up_down::ways(&directions, targets, ways));
+        let numbers = Numbers::new(fabric, order, options);
+        return spread::fill(tables, fabric, graph, order, &numbers, |targets, ways| up_down::ways(&directions, targets, ways));
     }
     let net = Net::new(graph, order);
     let targets = Targets::new(fabric, &net, order);

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The engines that route any connected fabric, given VLs enough.
-pub const ANY_SHAPE: [Engine; 5] = [Engine::MinHop, Engine::UpDown, Engine::Sssp, Engine::Dfsssp, Engine::Nue];
+pub const ANY_SHAPE: [Engine; 6] = [Engine::MinHop, Engine::UpDown, Engine::DownUp, Engine::Sssp, Engine::Dfsssp, Engine::Nue];
 
 /// Builds a fabric by hanging cables on the next free ports.
 pub struct Site {
