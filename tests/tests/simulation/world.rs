@@ -205,6 +205,7 @@ impl World {
             }
             Event::Standby(finding) => format!("standby: {finding}"),
             Event::NoFabric => "no fabric".to_owned(),
+            Event::Chosen(why) => why.clone(),
         };
         writeln!(self.log, "{now:?} {hash:016x} {told}").unwrap();
         if !at_work {
