@@ -152,3 +152,25 @@ fn other_files_are_refused_with_line_and_column() {
     }
     assert!(tried >= 40, "only {tried} files");
 }
+
+/// Hosts with two LIDs (field report G9), and two cables between the switches of which one end says that one is at 1x (R12).
+#[test]
+fn g9_r12_the_lids_of_a_port_part_and_a_throttled_cable_can_be_avoided() {
+    let Some(folder) = folder() else { return };
+    for (throttled, ports) in [("use", [1, 3]), ("avoid", [3, 3])] {
+        let out = tempfile::tempdir().unwrap();
+        let file = folder.join("doc-sdr-lmc1-2sw.ibnetdiscover");
+        let mut command = Command::new(heddle());
+        command.arg("route").arg(file).args(["--engine", "up-down", "--throttled", throttled, "--out"]).arg(out.path());
+        assert!(command.output().expect("heddle starts").status.success());
+        let dump = std::fs::read_to_string(out.path().join("opensm-lfts.dump")).unwrap();
+        // Hosts behind the other switch have LIDs 4, 10 and 14 and those after; the first switch of the file has the lower LID.
+        let first = dump.split("Unicast lids").find(|part| part.contains("guid 0x0008f10400410015")).unwrap();
+        for host in [4, 10, 14] {
+            let port = |lid: u32| first.lines().find_map(|line| line.strip_prefix(&format!("0x{lid:04x} "))?[..3].parse::<u8>().ok());
+            let mut found = [port(host).unwrap(), port(host + 1).unwrap()];
+            found.sort_unstable();
+            assert_eq!(found, ports, "{throttled}: LIDs {host} and {}", host + 1);
+        }
+    }
+}
