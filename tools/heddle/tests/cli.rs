@@ -703,9 +703,23 @@ fn multicast_groups_get_trees_that_are_proven_and_written() {
 #[test]
 fn nothing_is_written_without_the_trees() {
     let (folder, path) = groups("# one\n0xc000 0 all\n");
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let routes = folder.path().join("routes");
-    // On a ring, dfsssp fills the first lane in both directions; a lane that it does not use has room for any tree.
-    let line = ["route", "gen:ring:6,hosts=1", "--engine", "dfsssp", "--groups", &path, "--out", routes.to_str().unwrap()];
+    // On a ring of five, all routes go the shorter way round, and what passes a switch in one direction is what goes from the switch before
+    // it to that after it. SL 0 has all routes but those which pass switch 0 upwards and switch 2 downwards; these have SL 1. A tree of
+    // all five passes all switches but two neighbours in both directions. As 0 and 2 are none, on SL 0 it closes a circle one way round.
+    assert_status(&run(&["route", "gen:ring:5,hosts=1", "--engine", "dfsssp", "--out", &file("")]), 0);
+    let [lfts, sl, sl2vl] = ["opensm-lfts.dump", "opensm-path-sl.dump", "opensm-sl2vl.dump"].map(file);
+    let of_route = |line: &str| {
+        let route = line.rsplit_once(' ').unwrap().0;
+        // Hosts 3 and 4 to host 1 and its switch.
+        let apart = ["30 3", "30 4", "40 3", "40 4"].map(|end| format!("0x02000002000000{end}"));
+        format!("{route} {}\n", u8::from(apart.contains(&route.to_owned())))
+    };
+    fs::write(&sl, fs::read_to_string(&sl).unwrap().lines().map(of_route).collect::<String>()).unwrap();
+    let out = routes.to_str().unwrap();
+    let tables = ["--engine", "file", "--lfts", &lfts, "--sl", &sl, "--sl2vl", &sl2vl];
+    let line = [&["route", "gen:ring:5,hosts=1", "--groups", &path, "--out", out][..], &tables].concat();
     let output = run(&line);
     assert_status(&output, 1);
     assert!(
@@ -720,7 +734,7 @@ fn nothing_is_written_without_the_trees() {
     assert_status(&run(&line), 0);
     fs::remove_dir_all(&routes).unwrap();
     fs::write(&path, "0xc000 0 all\n0xc001 0 0x99\n").unwrap();
-    let output = run(&["route", "gen:ring:6,hosts=1", "--engine", "up-down", "--groups", &path, "--out", routes.to_str().unwrap()]);
+    let output = run(&["route", "gen:ring:6,hosts=1", "--engine", "up-down", "--groups", &path, "--out", out]);
     assert_fails(&output, &[&format!("{path}:2:10: the fabric has no node or port with GUID 0x0000000000000099")]);
     assert!(!routes.exists());
     let output = run(&["verify", "gen:ring:6", "--lfts", &path, "--groups", &path]);
