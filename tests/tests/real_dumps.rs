@@ -35,7 +35,7 @@ const TABLE: [(&str, Outcome, Outcome, u64, Judge); 21] = [
     ("lab-mixed-speed-2sw.ibnetdiscover", Proven, Proven, 13, Ibdmchk),
     ("gb200-ndr-40sw.ibnetdiscover", Proven, Deadlock, 582, Ibdmchk),
     ("single-ca-no-link.ibnetdiscover", Proven, Proven, 0, NoCable),
-    ("fdr10-two-spine-8sw.ibnetdiscover", Proven, Deadlock, 145, Ibdmchk),
+    ("fdr10-two-spine-8sw.ibnetdiscover", Proven, Proven, 145, Ibdmchk),
     ("qdr-ddr-11sw.ibnetdiscover", Proven, Deadlock, 89, Ibdmchk),
     ("doc-sdr-lmc1-2sw.ibnetdiscover", Proven, Proven, 5, Ibdmchk),
     ("doc-sdr-1sw.ibnetdiscover", Proven, Proven, 2, Ibdmchk),

@@ -40,7 +40,8 @@ fn choose(class: &Class, max_vls: u8) -> (String, Vec<Engine>) {
     // Rings of five or more wait for each other on one VL.
     let is_long = |&(length, is_ring): &(usize, bool)| is_ring && length > 4;
     let (best, vls) = match class.shape() {
-        Some(Shape::Tree(_) | Shape::OneSwitch | Shape::BackToBack) | None => (Engine::UpDown, 1),
+        Some(Shape::Tree(_)) => (Engine::FatTree, 1),
+        Some(Shape::OneSwitch | Shape::BackToBack) | None => (Engine::UpDown, 1),
         Some(Shape::Torus(dimensions)) => (Engine::Torus, if dimensions.iter().any(is_long) { 2 } else { 1 }),
         Some(Shape::Ring(length)) => (Engine::Torus, if is_long(&(*length, true)) { 2 } else { 1 }),
         Some(Shape::Mesh(_) | Shape::Hypercube(_) | Shape::HyperX(_)) => (Engine::Dor, 1),

@@ -31,8 +31,8 @@ pub enum Engine {
     ///
     /// So no switch with hosts is above one without, which matters where hosts hang on several levels.
     DownUp,
-    /// [`Engine::UpDown`] for trees, by their levels: at most two flows meet on a cable while all hosts send to the one a fixed number of
-    /// places further, and few more where cables are lost.
+    /// [`Engine::UpDown`] for trees, by their levels: while all hosts send to the one a fixed number of places further, no two flows meet on
+    /// a cable of a whole tree, and few where cables are lost.
     ///
     /// A *tree* is a fabric without rings of switches, or one whose switches have levels such that
     ///

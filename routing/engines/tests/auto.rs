@@ -17,7 +17,7 @@ fn fabric(spec: &str) -> Fabric {
 #[test]
 fn the_engine_goes_by_the_shape_and_the_lanes() {
     for (spec, max_vls, engine, why) in [
-        ("clos3:4", 8, Engine::UpDown, "a tree of 3 levels (8 + 8 + 4 switches from the bottom), so up-down"),
+        ("clos3:4", 8, Engine::FatTree, "a tree of 3 levels (8 + 8 + 4 switches from the bottom), so fat-tree"),
         ("torus:6x5x5", 8, Engine::Torus, "a torus of 6x5x5 (150 switches), so torus"),
         (
             "torus:6x5",
