@@ -27,7 +27,7 @@ pub(crate) fn fill(
     order: &Order,
     options: &Options,
 ) -> Result<(), Refusal> {
-    let mut routes = Routes::new(fabric, graph, order);
+    let mut routes = Routes::new(fabric, graph, order, options);
     routes.spread(tables);
     let mut layers = Layers::new(fabric, &routes.cables);
     let mut left = layers.left(fabric, &mut routes, tables);

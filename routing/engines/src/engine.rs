@@ -120,9 +120,10 @@ impl Engine {
     /// The options of [`crate::Options`] that it heeds beside `max-vls`, by the names of their flags.
     pub const fn options(self) -> &'static [&'static str] {
         match self {
-            Self::MinHop => &["hop-weights", "port-order", "routing-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
-            // For auto, what the engines heed that it may take.
-            Self::UpDown | Self::FatTree | Self::Auto => &[
+            Self::MinHop | Self::Sssp | Self::Dfsssp => {
+                &["hop-weights", "port-order", "routing-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"]
+            }
+            Self::UpDown | Self::FatTree => &[
                 "roots",
                 "ids",
                 "compute-nodes",
@@ -145,9 +146,23 @@ impl Engine {
                 "throttled weigh",
                 "seed",
             ],
-            Self::Sssp | Self::Dfsssp | Self::Nue => &["ignore-links", "throttled avoid", "seed"],
+            Self::Nue => &["ignore-links", "throttled avoid", "throttled weigh", "seed"],
             Self::File => &["lfts"],
             Self::Dor | Self::Torus | Self::Dragonfly => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
+            // What the engines heed that it may take.
+            Self::Auto => &[
+                "roots",
+                "ids",
+                "compute-nodes",
+                "io-nodes",
+                "hop-weights",
+                "port-order",
+                "routing-order",
+                "ignore-links",
+                "throttled avoid",
+                "throttled weigh",
+                "seed",
+            ],
         }
     }
 

@@ -95,7 +95,12 @@ impl Graph {
         self.peer[edge] as usize
     }
 
-    /// The neighbours of a switch, in the order of its edges.
+    /// The edge from one switch to another, if they are neighbours.
+    pub(crate) fn edge(&self, from: usize, to: u32) -> Option<usize> {
+        Some(self.base[from] as usize + self.peers(from).binary_search(&to).ok()?)
+    }
+
+    /// The neighbours of a switch, ascending, in the order of its edges.
     pub(crate) fn peers(&self, switch: usize) -> &[u32] {
         &self.peer[self.edges(switch)]
     }

@@ -146,7 +146,7 @@ fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph, opt
         Engine::Dragonfly => dragonfly::fill(tables, fabric, graph, options)?,
         Engine::Auto => unreachable!("another was chosen above"),
         Engine::File => file::fill(tables, fabric, options)?,
-        Engine::Sssp => sssp::fill(tables, fabric, graph, &order),
+        Engine::Sssp => sssp::fill(tables, fabric, graph, &order, options),
         Engine::Dfsssp => dfsssp::fill(engine, tables, fabric, graph, &order, options)?,
         Engine::Nue => nue::fill(tables, fabric, graph, &order, options),
         Engine::MinHop => spread::fill(tables, fabric, graph, &order, &numbers(), |targets, ways| min_hop::ways(graph, targets, ways)),

@@ -133,6 +133,12 @@ pub(crate) fn shares(fabric: &Fabric) -> Vec<Vec<u8>> {
     if shares.iter().flatten().all(|&share| share == 1) { Vec::new() } else { shares }
 }
 
+/// What a route costs on a cable with this many shares, so that cables cost the same if they have routes in proportion to their shares.
+pub(crate) fn price(share: u8) -> u64 {
+    // Divisible by all up to 16; 4 milliards of routes cost less than 2^52.
+    720_720 / u64::from(share)
+}
+
 fn greatest_common_divisor(a: u8, b: u8) -> u8 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }

@@ -8,16 +8,20 @@
 //! Two routes that share several cables in a row disturb each other no more than two that share one. So what a cable costs is the number of
 //! routes that are on it and were not on the cable before it. Routes then bundle where they can: flows get more, and there are fewer turns
 //! from cable to cable, so that fewer virtual lanes are needed to keep them free of circles.
+//!
+//! With [`crate::Throttled::Weigh`] a route costs the more on a cable the fewer shares of the routes this should have.
 
+use crate::Options;
 use crate::graph::Graph;
 use crate::order::{Order, is_real_host};
+use crate::precedence::Precedence;
 use crate::ways::{Cables, Held, NONE, Ways};
 use heddle_fabric::{EndPort, Fabric, Lid, NO_PORT, SwitchIndex, Tables};
 use rayon::prelude::*;
 
 /// Fills the tables of a connected fabric.
-pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &Order) {
-    let mut routes = Routes::new(fabric, graph, order);
+pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, graph: &Graph, order: &Order, options: &Options) {
+    let mut routes = Routes::new(fabric, graph, order, options);
     routes.spread(tables);
     routes.finish(tables);
 }
@@ -57,10 +61,10 @@ pub(crate) struct Routes<'a> {
 }
 
 impl<'a> Routes<'a> {
-    pub(crate) fn new(fabric: &'a Fabric, graph: &'a Graph, order: &'a Order) -> Self {
+    pub(crate) fn new(fabric: &'a Fabric, graph: &'a Graph, order: &'a Order, options: &Options) -> Self {
         let by_switch = order.hosts.contains(&0);
-        let (trees, followers) = in_turn(fabric, graph, order, by_switch);
-        let cables = Cables::new(fabric);
+        let (trees, followers) = in_turn(fabric, graph, order, options, by_switch);
+        let cables = Cables::new(fabric, graph);
         let (load, turn) = (vec![0; cables.len()], Vec::new());
         Self { fabric, graph, cables, hosts: &order.hosts, trees, followers, by_switch, held: Held::default(), load, turn }
     }
@@ -115,7 +119,11 @@ impl<'a> Routes<'a> {
             let groups = routes.trees[run].chunk_by(|a, b| (a.target, a.carries) == (b.target, b.carries));
             for trees in groups.clone() {
                 let load = if trees[0].carries { &mut routes.load } else { &mut other_load };
-                ports.push(room.run(&routes.cables, routes.hosts, held.to(trees[0].target), trees.len(), load));
+                let (cables, ways) = (&routes.cables, held.to(trees[0].target));
+                ports.push(match &cables.price[..] {
+                    [] => room.run(cables, routes.hosts, ways, trees.len(), load, |_| 1),
+                    price => room.run(cables, routes.hosts, ways, trees.len(), load, |cable| price[cable as usize]),
+                });
             }
             // Row by row, since that is how tables are in memory.
             tables.rows_mut().par_chunks_mut(row_len).enumerate().for_each(|(switch, row)| {
@@ -140,7 +148,8 @@ impl<'a> Routes<'a> {
             true => self.load.iter().map(|&load| u64::from(load)).sum::<u64>() / self.cables.len().max(1) as u64,
             false => mean_load(self.graph, &self.cables, self.hosts, &self.trees),
         };
-        let new_turn = mean_load * 3 / 2;
+        let mean_price = self.cables.price.iter().sum::<u64>().checked_div(self.cables.price.len() as u64).unwrap_or(1);
+        let new_turn = mean_load * mean_price * 3 / 2;
         let mut search = Search::new(self.graph.len());
         self.in_runs(|routes, run, held| {
             for at in run.filter(|&at| some(at)) {
@@ -150,7 +159,11 @@ impl<'a> Routes<'a> {
                     search.read(routes.fabric, &routes.cables, tables, ways, tree.lid);
                     routes.count(&mut search, ways, tree, u32::wrapping_sub);
                 }
-                search.find(&routes.cables, ways, (&routes.load, &routes.turn), allowed, new_turn);
+                let (cables, used) = (&routes.cables, (&routes.load[..], &routes.turn[..]));
+                match &cables.price[..] {
+                    [] => search.find(cables, ways, used, |_| 1, allowed, new_turn),
+                    price => search.find(cables, ways, used, |cable| price[cable as usize], allowed, new_turn),
+                }
                 routes.count(&mut search, ways, tree, u32::wrapping_add);
                 search.write(&routes.cables, tables, ways, tree.lid);
             }
@@ -204,10 +217,11 @@ fn mean_load(graph: &Graph, cables: &Cables, hosts: &[u32], trees: &[Tree]) -> u
 
 /// The trees in the order in which they are routed, and the LIDs that follow others.
 ///
-/// Where some switches have no hosts, one switch's hosts come after another's: they then take one way up after another, and those of all
+/// First come those that the user wants first. Where some switches have no hosts, one switch's hosts come after another's: they then take one way up after another, and those of all
 /// switches the same. Where all have, one host of each switch comes after another, so that no switch's hosts get only what the others left.
 /// What comes with a switch follows its hosts if it has some, and is routed after them otherwise.
-fn in_turn(fabric: &Fabric, graph: &Graph, order: &Order, by_switch: bool) -> (Vec<Tree>, Vec<(Lid, Lid)>) {
+fn in_turn(fabric: &Fabric, graph: &Graph, order: &Order, options: &Options, by_switch: bool) -> (Vec<Tree>, Vec<(Lid, Lid)>) {
+    let precedence = Precedence::new(fabric, &options.routing_order);
     let any_host = fabric.end_ports().iter().any(|end| is_real_host(fabric, end));
     let mut leaders: Vec<Vec<Lid>> = vec![Vec::new(); fabric.switch_count()];
     let mut trees = Vec::new();
@@ -216,7 +230,8 @@ fn in_turn(fabric: &Fabric, graph: &Graph, order: &Order, by_switch: bool) -> (V
     for end in carriers {
         let leaders = &mut leaders[end.switch.index()];
         for lid in end.lids() {
-            trees.push((leaders.len(), Tree { lid, target: end.switch.0, carries: true, from_everywhere: end.is_host() }));
+            let tree = Tree { lid, target: end.switch.0, carries: true, from_everywhere: end.is_host() };
+            trees.push((precedence.of(end), leaders.len(), tree));
             leaders.push(lid);
         }
     }
@@ -224,7 +239,10 @@ fn in_turn(fabric: &Fabric, graph: &Graph, order: &Order, by_switch: bool) -> (V
     for end in others {
         for lid in end.lids() {
             match &leaders[end.switch.index()][..] {
-                [] => trees.push((0, Tree { lid, target: end.switch.0, carries: false, from_everywhere: end.is_host() })),
+                [] => {
+                    let tree = Tree { lid, target: end.switch.0, carries: false, from_everywhere: end.is_host() };
+                    trees.push((precedence.of(end), 0, tree));
+                }
                 leaders => followers.push((lid, leaders[(order.rank[end.switch.index()] as usize + lid.index()) % leaders.len()])),
             }
         }
@@ -233,8 +251,8 @@ fn in_turn(fabric: &Fabric, graph: &Graph, order: &Order, by_switch: bool) -> (V
         true => u64::from(order.rank[tree.target as usize]),
         false => graph.tie(tree.target as usize),
     };
-    trees.sort_by_key(|(turn, tree)| (!tree.carries, if by_switch { 0 } else { *turn }, place(tree), *turn, tree.lid));
-    (trees.into_iter().map(|(_, tree)| tree).collect(), followers)
+    trees.sort_by_key(|(first, turn, tree)| (!tree.carries, *first, if by_switch { 0 } else { *turn }, place(tree), *turn, tree.lid));
+    (trees.into_iter().map(|(.., tree)| tree).collect(), followers)
 }
 
 /// The ways of one tree.
@@ -254,20 +272,30 @@ impl Search {
         Self { next: vec![NONE; switches], cost: vec![0; switches], allowed: vec![0; switches], through: vec![0; switches] }
     }
 
-    fn find(&mut self, cables: &Cables, ways: &Ways, (load, turns): (&[u32], &[u32]), allowed: &[u32], new_turn: u64) {
+    /// `price` is what a route costs on a cable.
+    fn find(
+        &mut self,
+        cables: &Cables,
+        ways: &Ways,
+        (load, turns): (&[u32], &[u32]),
+        price: impl Fn(u32) -> u64,
+        allowed: &[u32],
+        new_turn: u64,
+    ) {
         self.allowed[ways.target() as usize] = u32::MAX;
         self.cost[ways.target() as usize] = 0;
         for (switch, nearer) in ways.steps() {
             let (mut best, mut best_cable, mut best_allowed) = ((true, u64::MAX), NONE, 0);
             for &cable in nearer {
                 let peer = cables.peer[cable as usize];
-                let mut cost = u64::from(load[cable as usize]);
+                let mut cost = u64::from(load[cable as usize]) * price(cable);
                 let mut bits = u32::MAX;
                 if peer != ways.target() {
-                    let turn = cables.turn(cable, self.next[peer as usize]);
+                    let next = self.next[peer as usize];
+                    let turn = cables.turn(cable, next);
                     bits = self.allowed[peer as usize] & allowed[turn];
                     let shared = u64::from(turns[turn]);
-                    cost += self.cost[peer as usize] - shared + if shared == 0 { new_turn } else { 0 };
+                    cost += self.cost[peer as usize] - shared * price(next) + if shared == 0 { new_turn } else { 0 };
                 }
                 if (bits == 0, cost) < best {
                     (best, best_cable, best_allowed) = ((bits == 0, cost), cable, bits);
@@ -300,26 +328,33 @@ impl Search {
 struct HandOut {
     /// By switch: the sum of the loads on the cheapest way.
     cost: Vec<u64>,
-    /// The same for each cable that leads nearer, in the order of the ways.
+    /// By switch: the highest price of a cable on that way.
+    price: Vec<u64>,
+    /// The costs over each cable that leads nearer, in the order of the ways.
     over: Vec<u64>,
     /// By switch and tree: the routes that come by.
     through: Vec<u32>,
 }
 
 impl HandOut {
-    /// By switch and tree, the ports.
-    fn run(&mut self, cables: &Cables, hosts: &[u32], ways: &Ways, trees: usize, load: &mut [u32]) -> Vec<u8> {
+    /// By switch and tree, the ports. `price` is what a route costs on a cable.
+    fn run(&mut self, cables: &Cables, hosts: &[u32], ways: &Ways, trees: usize, load: &mut [u32], price: impl Fn(u32) -> u64) -> Vec<u8> {
         self.cost.clear();
         self.cost.resize(hosts.len(), 0);
+        self.price.clear();
+        self.price.resize(hosts.len(), 0);
         self.over.clear();
         for (switch, nearer) in ways.steps() {
-            let mut least = u64::MAX;
+            let (mut least, mut best) = (u64::MAX, NONE);
             for &cable in nearer {
-                let cost = u64::from(load[cable as usize]) + self.cost[cables.peer[cable as usize] as usize];
+                let cost = u64::from(load[cable as usize]) * price(cable) + self.cost[cables.peer[cable as usize] as usize];
                 self.over.push(cost);
-                least = least.min(cost);
+                if cost < least {
+                    (least, best) = (cost, cable);
+                }
             }
             self.cost[switch as usize] = least;
+            self.price[switch as usize] = price(best).max(self.price[cables.peer[best as usize] as usize]);
         }
         self.through.clear();
         hosts.iter().for_each(|&hosts| self.through.extend(std::iter::repeat_n(hosts, trees)));
@@ -338,7 +373,8 @@ impl HandOut {
                     load[cable] += routes;
                     self.through[cables.peer[cable] as usize * trees + tree] += routes;
                     // Others are to be expected to do the same, so that the cables further on get the routes of all.
-                    over[best] += if cables.peer[cable] == ways.target() { u64::from(routes) } else { all };
+                    let others = if cables.peer[cable] == ways.target() { u64::from(routes) } else { all };
+                    over[best] += others * price(nearer[best]).max(self.price[cables.peer[cable] as usize]);
                     best = cheapest(over);
                 }
             }

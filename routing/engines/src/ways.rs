@@ -1,14 +1,17 @@
 //! The cables between switches, and the shortest ways over them to a switch.
 
 use crate::graph::Graph;
+use crate::links;
 use heddle_fabric::{Fabric, SwitchIndex};
 use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 /// No cable.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The cables out of each switch, by port. A *turn* is a cable and one of those out of the switch at its end; turns are numbered too.
+/// The cables out of each switch, by port or in the user's order. A *turn* is a cable and one of those out of the switch at its end; turns are numbered too.
 pub(crate) struct Cables {
     /// By switch, where its cables begin; one more entry at the end.
     pub(crate) base: Vec<u32>,
@@ -16,6 +19,10 @@ pub(crate) struct Cables {
     /// Its number among the channels of the fabric.
     pub(crate) channel: Vec<u32>,
     pub(crate) peer: Vec<u32>,
+    /// By cable: what a route on it costs; empty where that is 1 for all.
+    pub(crate) price: Vec<u64>,
+    /// By cable: how long it is, [`NONE`] for those that may not be used; empty where that is 1 hop for all.
+    weight: Vec<u32>,
     /// By cable: where its turns begin; one more entry at the end.
     turns: Vec<u32>,
     /// By channel of the fabric; [`NONE`] if it leads to no switch.
@@ -23,11 +30,21 @@ pub(crate) struct Cables {
 }
 
 impl Cables {
-    pub(crate) fn new(fabric: &Fabric) -> Self {
-        let by_channel = vec![NONE; fabric.channel_count()];
-        let mut cables = Self { base: vec![0], port: Vec::new(), channel: Vec::new(), peer: Vec::new(), turns: Vec::new(), by_channel };
+    pub(crate) fn new(fabric: &Fabric, graph: &Graph) -> Self {
+        let mut cables = Self {
+            base: vec![0],
+            port: Vec::new(),
+            channel: Vec::new(),
+            peer: Vec::new(),
+            price: Vec::new(),
+            weight: Vec::new(),
+            turns: Vec::new(),
+            by_channel: vec![NONE; fabric.channel_count()],
+        };
         for switch in (0..fabric.switch_count() as u32).map(SwitchIndex) {
-            for arc in fabric.arcs(switch) {
+            let mut arcs = fabric.arcs(switch).to_vec();
+            arcs.sort_by_key(|arc| (graph.port_place(switch.index(), arc.port), arc.port));
+            for arc in arcs {
                 let channel = fabric.channel(switch, arc.port);
                 cables.by_channel[channel] = cables.port.len() as u32;
                 cables.channel.push(channel as u32);
@@ -42,7 +59,30 @@ impl Cables {
             turns += cables.of(peer).len() as u32;
         }
         cables.turns.push(turns);
+        cables.weigh(fabric, graph);
         cables
+    }
+
+    fn weigh(&mut self, fabric: &Fabric, graph: &Graph) {
+        if graph.has_shares() {
+            self.price.resize(self.len(), 0);
+        }
+        if graph.weights().is_some() {
+            self.weight.resize(self.len(), NONE);
+        }
+        for switch in 0..graph.len() {
+            for edge in graph.edges(switch) {
+                for (number, &port) in graph.ports(edge).iter().enumerate() {
+                    let cable = self.by_channel[fabric.channel(SwitchIndex(switch as u32), port)] as usize;
+                    if let Some(shares) = graph.shares(edge) {
+                        self.price[cable] = links::price(shares[number]);
+                    }
+                    if let Some(weights) = graph.weights() {
+                        self.weight[cable] = weights[edge].into();
+                    }
+                }
+            }
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -83,8 +123,10 @@ pub(crate) struct Ways {
     /// By place in `order`: where the cables that lead nearer begin; one more entry at the end.
     begin: Vec<u32>,
     cables: Vec<u32>,
-    /// By switch.
+    /// By switch: how far it is, by the user's weights if there are any.
     hops: Vec<u32>,
+    /// Those that are to come next, where there are weights.
+    next: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 impl Ways {
@@ -98,6 +140,9 @@ impl Ways {
         self.begin.clear();
         self.begin.push(0);
         self.cables.clear();
+        if let Some(weights) = graph.weights() {
+            return self.find_by_weights(graph, cables, weights);
+        }
         let mut head = 0;
         while let Some(&switch) = self.order.get(head) {
             head += 1;
@@ -108,6 +153,32 @@ impl Ways {
                 if self.hops[peer as usize] == u32::MAX {
                     self.hops[peer as usize] = nearer + 1;
                     self.order.push(peer);
+                }
+            }
+        }
+    }
+
+    /// By Dijkstra's algorithm, from the switch of destination back.
+    fn find_by_weights(&mut self, graph: &Graph, cables: &Cables, weights: &[u8]) {
+        let target = self.order.pop().expect("the first is that of destination");
+        self.next.push(Reverse((0, target)));
+        while let Some(Reverse((hops, switch))) = self.next.pop() {
+            if hops > self.hops[switch as usize] {
+                continue;
+            }
+            self.order.push(switch);
+            let is_nearer = |cable: u32| {
+                let peer = cables.peer[cable as usize];
+                self.hops[peer as usize].saturating_add(cables.weight[cable as usize]) == hops
+            };
+            self.cables.extend(cables.of(switch).filter(|&cable| is_nearer(cable)));
+            self.begin.push(self.cables.len() as u32);
+            for &peer in graph.peers(switch as usize) {
+                let back = graph.edge(peer as usize, switch).expect("a cable has two directions");
+                let farther = hops + u32::from(weights[back]);
+                if farther < self.hops[peer as usize] {
+                    self.hops[peer as usize] = farther;
+                    self.next.push(Reverse((farther, peer)));
                 }
             }
         }

@@ -29,6 +29,9 @@ fn linked(mut site: Site, others: &[(PortRef, Link)]) -> Site {
     site
 }
 
+/// Those that heed weights of hops.
+const BY_WEIGHTS: [Engine; 3] = [Engine::MinHop, Engine::Sssp, Engine::Dfsssp];
+
 /// Two switches with hosts at the first ports, and a trunk.
 fn trunk(hosts: usize, cables: usize) -> Site {
     let mut site = Site::new();
@@ -72,10 +75,12 @@ fn weights_make_the_longer_way_the_shorter_one() {
     let back = *fabric.end_ports().iter().find(|end| end.is_host() && end.switch.0 == 0).unwrap();
     for (weight, port) in [(1, 3), (3, 2), (255, 2)] {
         let options = Options { hop_weights: BTreeMap::from([((Guid(1), 3), weight)]), ..Options::default() };
-        let tables = routed(Engine::MinHop, &fabric, &options);
-        // From 0 straight to 2 is as far as the weight says, by way of 1 it is 2.
-        assert_eq!(tables.port(SwitchIndex(0), host.lid), port, "weight {weight}");
-        assert_eq!(tables.port(SwitchIndex(2), back.lid), 3, "the way back has no weight");
+        for engine in BY_WEIGHTS {
+            let tables = routed(engine, &fabric, &options);
+            // From 0 straight to 2 is as far as the weight says, by way of 1 it is 2.
+            assert_eq!(tables.port(SwitchIndex(0), host.lid), port, "{engine}: weight {weight}");
+            assert_eq!(tables.port(SwitchIndex(2), back.lid), 3, "{engine}: the way back has no weight");
+        }
     }
 }
 
@@ -83,9 +88,12 @@ fn weights_make_the_longer_way_the_shorter_one() {
 fn a_heavy_cable_of_a_trunk_stays_empty() {
     let fabric = trunk(6, 3).build();
     let options = Options { hop_weights: BTreeMap::from([((Guid(1), 8), 2)]), ..Options::default() };
-    let tables = routed(Engine::MinHop, &fabric, &options);
-    assert_eq!(hosts_by_port(&fabric, &tables, 0), BTreeMap::from([(7, 3), (9, 3)]));
-    assert_eq!(hosts_by_port(&fabric, &tables, 1), BTreeMap::from([(7, 2), (8, 2), (9, 2)]), "the other direction has no weights");
+    for engine in BY_WEIGHTS {
+        let tables = routed(engine, &fabric, &options);
+        assert_eq!(hosts_by_port(&fabric, &tables, 0), BTreeMap::from([(7, 3), (9, 3)]), "{engine}");
+        let back = hosts_by_port(&fabric, &tables, 1);
+        assert_eq!(back, BTreeMap::from([(7, 2), (8, 2), (9, 2)]), "{engine}: the other direction has no weights");
+    }
 }
 
 #[test]
@@ -127,7 +135,7 @@ fn an_uneven_trunk_is_used_in_proportion() {
         let slow = PortRef::new(NodeIndex(0), hosts as u8 + 3);
         let fabric = linked(trunk(hosts, 4), &[(slow, link)]).build();
         let weigh = Options { throttled: Throttled::Weigh, ..Options::default() };
-        for engine in [Engine::MinHop, Engine::UpDown] {
+        for engine in ANY_SHAPE {
             let tables = routed(engine, &fabric, &weigh);
             for switch in [0, 1] {
                 let by_port = hosts_by_port(&fabric, &tables, switch);
@@ -145,7 +153,7 @@ fn a_throttled_cable_of_a_tree_takes_its_share_up_and_down() {
     // 4 leaves of 16 hosts, 4 spines. The cable of leaf 0 to spine 1 is at 1x, port 18 of the leaf.
     let site = clos2(4, 4, 16, 1);
     let fabric = linked(site, &[(PortRef::new(NodeIndex(0), 18), NARROW)]).build();
-    for engine in [Engine::MinHop, Engine::UpDown] {
+    for engine in [Engine::MinHop, Engine::UpDown, Engine::Nue] {
         let tables = routed(engine, &fabric, &Options { throttled: Throttled::Weigh, ..Options::default() });
         let up = hosts_by_port(&fabric, &tables, 0);
         // 48 hosts in other leaves: a cable of four shares had 12; the throttled one keeps a quarter, the others take the rest, 15 on average.
@@ -156,6 +164,38 @@ fn a_throttled_cable_of_a_tree_takes_its_share_up_and_down() {
         let down = [4, 5, 6, 7].map(|spine| loads[&fabric.channel(SwitchIndex(spine), 1)]);
         assert_eq!((down[1], down.iter().sum::<u64>()), (48, 16 * 48), "{engine}: {down:?}");
         assert!([0, 2, 3].iter().all(|&spine| down[spine] == 5 * 48), "{engine}: {down:?}");
+    }
+}
+
+#[test]
+fn a_throttled_cable_costs_those_more_who_take_it() {
+    // 4 leaves of 13 hosts, 4 spines, the cable of leaf 0 to spine 1 at 1x: port 15 of the leaf. Up from there, 13 hosts are 4 to 4 to 4 to 1,
+    // and then all four cables have cost the same again, so that those of the next leaf are so too.
+    let fabric = linked(clos2(4, 4, 13, 1), &[(PortRef::new(NodeIndex(0), 15), NARROW)]).build();
+    for engine in [Engine::Sssp, Engine::Dfsssp] {
+        let tables = routed(engine, &fabric, &Options { throttled: Throttled::Weigh, ..Options::default() });
+        assert_eq!(hosts_by_port(&fabric, &tables, 0), BTreeMap::from([(14, 12), (15, 3), (16, 12), (17, 12)]), "{engine}");
+        // Down to leaf 0 go 39 routes to each host. Those who send have cables up of one rate, and took some more often than others before.
+        let loads: BTreeMap<usize, u64> = loads(&fabric, &tables).into_iter().collect();
+        let down = [4, 5, 6, 7].map(|spine| loads[&fabric.channel(SwitchIndex(spine), 1)]);
+        assert_eq!(down.iter().sum::<u64>(), 13 * 39, "{engine}: {down:?}");
+        assert!(down[1] <= 2 * 39 && [0, 2, 3].iter().all(|&spine| down[spine] >= 3 * 39), "{engine}: {down:?}");
+    }
+}
+
+#[test]
+fn a_narrow_part_of_a_torus_is_spared() {
+    // Torus of 5 x 5 with a host each. All 50 cables are 4x, but that of switch 0 at port 2 is 1x: it then has fewer routes.
+    let site = torus([5, 5, 1], 1, 1);
+    let narrow = PortRef::new(NodeIndex(0), 2);
+    let channel = |fabric: &Fabric| fabric.channel(SwitchIndex(0), 2);
+    let fabric = linked(site, &[(narrow, NARROW)]).build();
+    for engine in [Engine::Sssp, Engine::Dfsssp] {
+        let [plain, weighed] = [Throttled::Use, Throttled::Weigh].map(|throttled| {
+            let tables = routed(engine, &fabric, &Options { throttled, ..Options::default() });
+            loads(&fabric, &tables).into_iter().collect::<BTreeMap<usize, u64>>()[&channel(&fabric)]
+        });
+        assert!(0 < weighed && weighed < plain, "{engine}: {weighed} in place of {plain}");
     }
 }
 
@@ -204,7 +244,7 @@ fn throttled_cables_are_used_where_there_is_no_other_way() {
 #[test]
 fn ports_are_taken_in_the_users_order() {
     let fabric = trunk(4, 4).build();
-    for engine in [Engine::MinHop, Engine::UpDown] {
+    for engine in [Engine::MinHop, Engine::UpDown, Engine::Sssp, Engine::Dfsssp] {
         let first_host = |options: &Options| {
             let tables = routed(engine, &fabric, options);
             let hosts = fabric.end_ports().iter().filter(|end| end.is_host() && end.switch.0 == 1);
@@ -224,7 +264,7 @@ fn ports_are_taken_in_the_users_order() {
 fn ports_up_are_taken_in_the_users_order() {
     let fabric = clos2(3, 4, 4, 1).build();
     let port_order = BTreeMap::from([(Guid(1), vec![7, 8, 5, 6])]);
-    for engine in [Engine::MinHop, Engine::UpDown] {
+    for engine in [Engine::MinHop, Engine::UpDown, Engine::Sssp, Engine::Dfsssp] {
         let hosts = |tables: &Tables| {
             let ends = fabric.end_ports().iter().filter(|end| end.is_host() && end.switch.0 != 0);
             ends.map(|end| tables.port(SwitchIndex(0), end.lid)).collect::<Vec<u8>>()
@@ -241,17 +281,17 @@ fn what_is_first_in_the_routing_order_has_the_first_numbers() {
     let fabric = clos2(2, 3, 3, 1).build();
     let hosts: Vec<_> = fabric.end_ports().iter().filter(|end| end.is_host()).collect();
     let far: Vec<_> = hosts.iter().filter(|end| end.switch.0 == 1).collect();
-    for engine in [Engine::MinHop, Engine::UpDown] {
+    // A switch stands for its hosts.
+    let by_switch = Options { routing_order: vec![fabric.switch(SwitchIndex(1)).guid], ..Options::default() };
+    for engine in [Engine::MinHop, Engine::UpDown, Engine::Sssp, Engine::Dfsssp] {
         // Backwards, the second leaf's hosts are numbers 0, 1 and 2: each takes the next cable up.
         let routing_order: Vec<Guid> = far.iter().rev().map(|end| fabric.node(end.at.node).guid).collect();
         let tables = routed(engine, &fabric, &Options { routing_order, ..Options::default() });
         let ports: Vec<u8> = far.iter().rev().map(|end| tables.port(SwitchIndex(0), end.lid)).collect();
         assert_eq!(ports, [4, 5, 6], "{engine}");
+        let tables = routed(engine, &fabric, &by_switch);
+        assert_eq!(far.iter().map(|end| tables.port(SwitchIndex(0), end.lid)).collect::<Vec<_>>(), [4, 5, 6], "{engine}");
     }
-    // A switch stands for its hosts.
-    let by_switch = Options { routing_order: vec![fabric.switch(SwitchIndex(1)).guid], ..Options::default() };
-    let tables = routed(Engine::MinHop, &fabric, &by_switch);
-    assert_eq!(far.iter().map(|end| tables.port(SwitchIndex(0), end.lid)).collect::<Vec<_>>(), [4, 5, 6]);
 }
 
 #[test]

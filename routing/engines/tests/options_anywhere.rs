@@ -71,6 +71,9 @@ proptest! {
                     if engine == Engine::UpDown {
                         prop_assert!(acyclic(&fabric, &tables, Traffic::All));
                     }
+                    if [Engine::Dfsssp, Engine::Nue].contains(&engine) {
+                        prop_assert!(heddle_verify::verify(&fabric, &tables).deadlock_free(), "{}", engine);
+                    }
                 }
                 Err(refusal) => prop_assert!(!refusal.reason.is_empty() && !refusal.remedy.is_empty()),
             }
@@ -79,12 +82,11 @@ proptest! {
 
     /// By Dijkstra's algorithm of petgraph.
     #[test]
-    fn min_hop_is_shortest_by_weights(fabric in fabric(), seed in any::<u32>()) {
+    fn routes_are_shortest_by_weights(fabric in fabric(), seed in any::<u32>()) {
         let Options { hop_weights, .. } = options(&fabric, seed.into());
         let weight = |from: SwitchIndex, port: u8| {
             u32::from(hop_weights.get(&(fabric.switch(from).guid, port)).map_or(1, |&weight| weight.max(1)))
         };
-        let tables = route(Engine::MinHop, &fabric, &Options { hop_weights: hop_weights.clone(), ..Options::default() }).unwrap();
         let mut graph = petgraph::graph::DiGraph::<(), u32>::new();
         let nodes: Vec<_> = (0..fabric.switch_count()).map(|_| graph.add_node(())).collect();
         for from in (0..fabric.switch_count() as u32).map(SwitchIndex) {
@@ -93,7 +95,9 @@ proptest! {
                 graph.add_edge(nodes[arc.peer.index()], nodes[from.index()], weight(from, arc.port));
             }
         }
-        for end in fabric.end_ports() {
+        let by_weights = Options { hop_weights: hop_weights.clone(), max_vls: 15, ..Options::default() };
+        let tables = [Engine::MinHop, Engine::Sssp, Engine::Dfsssp].map(|engine| route(engine, &fabric, &by_weights).unwrap());
+        for (tables, end) in tables.iter().flat_map(|tables| fabric.end_ports().iter().map(move |end| (tables, end))) {
             let lengths = petgraph::algo::dijkstra(&graph, nodes[end.switch.index()], None, |edge| *edge.weight());
             for start in (0..fabric.switch_count() as u32).map(SwitchIndex) {
                 for lid in end.lids() {

@@ -6,7 +6,7 @@ use crate::acyclic::{Acyclic, Channels};
 
 pub(super) struct Layer {
     dependencies: Acyclic,
-    /// By edge: the routes of the trees over it, as 64ths for each cable.
+    /// By edge: the routes of the trees over it, as 64ths for each share of its cables.
     load: Vec<u64>,
 }
 
@@ -184,7 +184,7 @@ impl Layer {
         for &switch in tree.reached[1..].iter().rev() {
             let edge = tree.edge[switch as usize];
             let routes = tree.routes[switch as usize];
-            self.load[edge as usize] += routes * 64 / net.cables(edge).len() as u64;
+            self.load[edge as usize] += routes * 64 / net.shares[edge as usize];
             tree.routes[net.head(edge)] += routes;
         }
     }

@@ -1,7 +1,7 @@
 use super::net::Net;
 use super::ways::Ways;
 
-/// The numbers of routes over all cables.
+/// What the routes over all cables cost.
 pub(super) struct Loads {
     /// By cable.
     load: Vec<u64>,
@@ -45,7 +45,7 @@ impl Loads {
             let routes = self.routes[step.switch as usize];
             self.routes[head] += routes;
             if counts {
-                self.load[cable] += u64::from(routes);
+                self.load[cable] += u64::from(routes) * net.price[cable];
                 self.least[edge] = self.load[cables].iter().copied().min().expect("an edge has cables");
             }
         }

@@ -1,6 +1,7 @@
 //! The switches in the order of ties, so that the order of the nodes decides nothing, and the edges between them.
 
 use crate::graph::Graph;
+use crate::links;
 use crate::order::Order;
 use heddle_fabric::SwitchIndex;
 use std::ops::Range;
@@ -26,6 +27,10 @@ pub(super) struct Net {
     /// By edge: where its cables begin in `ports`; one more entry at the end.
     pub(super) cables: Vec<u32>,
     pub(super) ports: Vec<u8>,
+    /// By cable: what a route on it costs.
+    pub(super) price: Vec<u64>,
+    /// By edge: how many shares of the routes its cables should have.
+    pub(super) shares: Vec<u64>,
 }
 
 impl Net {
@@ -42,6 +47,8 @@ impl Net {
             back: Vec::with_capacity(graph.edge_count()),
             cables: vec![0],
             ports: Vec::new(),
+            price: Vec::new(),
+            shares: Vec::new(),
             switch,
             number,
         };
@@ -50,7 +57,11 @@ impl Net {
             edges.sort_unstable();
             for (peer, edge) in edges {
                 net.head.push(peer);
-                net.ports.extend(graph.ports(edge));
+                let ports = graph.ports(edge);
+                let share = |cable: usize| graph.shares(edge).map_or(1, |shares| shares[cable]);
+                net.ports.extend(ports);
+                net.price.extend((0..ports.len()).map(|cable| links::price(share(cable))));
+                net.shares.push((0..ports.len()).map(|cable| u64::from(share(cable))).sum());
                 net.cables.push(net.ports.len() as u32);
             }
             net.base.push(net.head.len() as u32);
