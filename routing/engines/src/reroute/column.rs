@@ -2,8 +2,6 @@
 
 use super::turns::Turns;
 use heddle_fabric::{Arc, EndPort, Entry, Fabric, Lid, NO_PORT, SwitchIndex, Tables};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// What is to be done for one LID.
 pub(crate) struct Task<'a> {
@@ -11,6 +9,8 @@ pub(crate) struct Task<'a> {
     pub(crate) owner: &'a EndPort,
     /// Nobody had the LID, or somebody elsewhere: what the tables say of it can be wrong everywhere.
     pub(crate) is_new: bool,
+    /// Whether the loads count its old routes.
+    pub(crate) is_counted: bool,
     /// The switches whose entry leads elsewhere than it did.
     pub(crate) broken: &'a [SwitchIndex],
     /// Ports that switches had before a loss, to be taken again if that is possible.
@@ -31,23 +31,40 @@ pub(crate) struct Search<'a> {
     hosts: Vec<u32>,
     stamp: u32,
     sites: Vec<Site>,
+    /// The switches whose way is broken or gets another port, and those that may have to give way to that.
     members: Vec<SwitchIndex>,
-    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    /// The switches with hosts whose packets came by the first members, these included.
+    behind: Vec<SwitchIndex>,
+    /// Members by the hops at which they are looked at next.
+    queue: Vec<Vec<SwitchIndex>>,
+    shortest: usize,
+    /// How many members are neither settled nor in the queue.
+    waiting: usize,
     /// What was added to loads for routes that are not all known yet.
     guessed: Vec<(usize, u64)>,
+    open: Vec<(Cost, Arc)>,
 }
 
-/// A switch that needs a new way.
+/// Of a way: the hops, whether it needs new ranks, the most loaded channel, and the load of the first.
+type Cost = (u32, bool, u64, u64);
+
+/// What is known of a switch.
 #[derive(Clone, Copy, Default)]
 struct Site {
     stamp: u32,
-    /// Whether the new way is known, which is then `port` and so many `hops`.
-    settled: bool,
+    /// The port of the tables; read once, as each switch's table is somewhere else in memory.
+    old: u8,
+    /// The port now; [`NO_PORT`] as long as a new one is sought.
     port: u8,
-    hops: u32,
+    is_member: bool,
+    settled: bool,
+    queued: bool,
+    /// Whether those that send by it were looked for: when its hosts were counted, and when it found no way of its old length.
+    is_counted: bool,
+    is_expanded: bool,
+    wish: Option<u8>,
     /// How long the old way was. The new one need not be shorter: this keeps what can stay.
     limit: u32,
-    wish: Option<u8>,
     /// The hosts whose packets came by.
     weight: u64,
 }
@@ -64,8 +81,12 @@ impl<'a> Search<'a> {
             stamp: 0,
             sites: vec![Site::default(); new.switch_count()],
             members: Vec::new(),
-            heap: BinaryHeap::new(),
+            behind: Vec::new(),
+            queue: Vec::new(),
+            shortest: 0,
+            waiting: 0,
             guessed: Vec::new(),
+            open: Vec::new(),
         }
     }
 
@@ -76,6 +97,8 @@ impl<'a> Search<'a> {
     pub(crate) fn run(&mut self, task: &Task<'_>, entries: &mut Vec<Entry>) -> Result<(), Vec<SwitchIndex>> {
         self.stamp += 1;
         self.members.clear();
+        self.behind.clear();
+        self.waiting = 0;
         let Task { lid, owner, .. } = *task;
         if self.tables.port(owner.switch, lid) != owner.switch_port {
             entries.push(Entry { switch: owner.switch, lid, port: owner.switch_port });
@@ -89,112 +112,133 @@ impl<'a> Search<'a> {
             self.add(switch, task);
             self.sites[switch.index()].wish = Some(port);
         }
-        self.add_all_behind(task);
+        self.find_behind(task);
         self.measure(task);
         self.settle(task);
+        self.guessed.drain(..).for_each(|(channel, load)| self.loads[channel] -= load);
         let lost: Vec<_> = self.members.iter().copied().filter(|&member| !self.sites[member.index()].settled).collect();
         if !lost.is_empty() {
             return Err(lost);
         }
-        self.guessed.drain(..).for_each(|(channel, load)| self.loads[channel] -= load);
-        for number in 0..self.members.len() {
-            let switch = self.members[number];
-            let port = self.sites[switch.index()].port;
-            if port != self.tables.port(switch, lid) {
-                entries.push(Entry { switch, lid, port });
-            }
-            let hosts = u64::from(self.hosts[switch.index()]);
-            if owner.is_host() && hosts > 0 {
-                let mut at = switch;
-                while let Some((channel, next)) = self.hop(task, at) {
-                    self.loads[channel] += hosts;
-                    at = next;
-                }
-            }
+        let changed = self.members.iter().map(|&switch| (switch, &self.sites[switch.index()])).filter(|(_, site)| site.port != site.old);
+        entries.extend(changed.map(|(switch, site)| Entry { switch, lid, port: site.port }));
+        for number in 0..self.behind.len() {
+            let switch = self.behind[number];
+            self.load(task, switch, u64::from(self.hosts[switch.index()]), false);
         }
         Ok(())
     }
 
-    fn is_member(&self, switch: SwitchIndex) -> bool {
-        self.sites[switch.index()].stamp == self.stamp
-    }
-
-    fn add(&mut self, switch: SwitchIndex, task: &Task<'_>) {
-        if switch != task.owner.switch && !self.is_member(switch) {
-            self.sites[switch.index()] = Site { stamp: self.stamp, port: NO_PORT, ..Site::default() };
-            self.members.push(switch);
+    /// What is known of a switch.
+    fn site(&mut self, task: &Task<'_>, switch: SwitchIndex) -> &mut Site {
+        let site = &mut self.sites[switch.index()];
+        if site.stamp != self.stamp {
+            let old = self.tables.port(switch, task.lid);
+            let port = if switch == task.owner.switch { task.owner.switch_port } else { old };
+            *site = Site { stamp: self.stamp, old, port, ..Site::default() };
         }
+        site
     }
 
-    /// The entry of a switch: the new one where it is known.
-    fn port(&self, task: &Task<'_>, switch: SwitchIndex) -> u8 {
-        let site = &self.sites[switch.index()];
-        match site.stamp == self.stamp {
-            true => site.port,
-            false if switch == task.owner.switch => task.owner.switch_port,
-            false => self.tables.port(switch, task.lid),
+    /// Makes a switch look for a new way.
+    fn add(&mut self, switch: SwitchIndex, task: &Task<'_>) {
+        if switch != task.owner.switch && !self.site(task, switch).is_member {
+            let site = &mut self.sites[switch.index()];
+            (site.is_member, site.port) = (true, NO_PORT);
+            self.members.push(switch);
+            self.waiting += 1;
         }
     }
 
     /// The next channel of a packet, and the switch at its end.
-    fn hop(&self, task: &Task<'_>, at: SwitchIndex) -> Option<(usize, SwitchIndex)> {
-        let port = self.port(task, at);
+    fn hop(&mut self, task: &Task<'_>, at: SwitchIndex) -> Option<(usize, SwitchIndex)> {
+        let port = self.site(task, at).port;
         self.new.next(at, port).map(|(next, _)| (self.new.channel(at, port), next))
     }
 
-    /// Adds the switches whose packets come by those that need a new way.
-    fn add_all_behind(&mut self, task: &Task<'_>) {
-        let mut head = 0;
-        while let Some(&switch) = self.members.get(head) {
-            head += 1;
+    /// Adds a load to the way from a switch; as a guess if it will be taken off again.
+    fn load(&mut self, task: &Task<'_>, from: SwitchIndex, load: u64, is_guess: bool) {
+        let mut at = from;
+        while let Some((channel, next)) = self.hop(task, at).filter(|_| load > 0 && task.owner.is_host()) {
+            self.loads[channel] += load;
+            if is_guess {
+                self.guessed.push((channel, load));
+            }
+            at = next;
+        }
+    }
+
+    /// Finds the switches with hosts whose packets come by the members.
+    fn find_behind(&mut self, task: &Task<'_>) {
+        let mut found = self.members.clone();
+        found.iter().for_each(|member| self.sites[member.index()].is_counted = true);
+        while let Some(switch) = found.pop() {
+            if self.hosts[switch.index()] > 0 {
+                self.behind.push(switch);
+            }
             for arc in self.new.arcs(switch) {
-                if self.tables.port(arc.peer, task.lid) == arc.peer_port {
-                    self.add(arc.peer, task);
+                let site = self.site(task, arc.peer);
+                if site.old != arc.peer_port || std::mem::replace(&mut site.is_counted, true) {
+                    continue;
+                }
+                // Most are leaves, by which nobody sends: there is no need to ask all neighbours.
+                if self.turns.is_entered(self.new.channel(arc.peer, arc.peer_port)) {
+                    found.push(arc.peer);
+                } else if self.hosts[arc.peer.index()] > 0 {
+                    self.behind.push(arc.peer);
                 }
             }
         }
     }
 
-    /// Finds how long the old ways were, and takes their loads off.
+    /// Finds how long the old ways were and how many hosts used them, and takes their loads off.
     fn measure(&mut self, task: &Task<'_>) {
-        for number in 0..self.members.len() {
-            let member = self.members[number];
-            let hosts = u64::from(self.hosts[member.index()]);
-            let is_counted = task.owner.is_host() && self.old.lid_owner(task.lid).is_some();
-            let routes = if is_counted { hosts } else { 0 };
-            let (mut at, mut hops) = (member, 0);
+        let (old, most) = (self.old, self.new.switch_count() as u32);
+        for number in 0..self.behind.len() {
+            let (mut at, mut hops) = (self.behind[number], 0);
+            let hosts = u64::from(self.hosts[at.index()]);
             // Ways that go in circles, which a new LID can have, end after so many hops.
-            while hops <= self.new.switch_count() as u32 {
-                if self.is_member(at) {
-                    self.sites[at.index()].weight += hosts;
+            while hops <= most {
+                let site = self.site(task, at);
+                site.weight += hosts;
+                let port = site.old;
+                let Some((next, _)) = old.next(at, port) else { break };
+                if task.is_counted {
+                    let load = &mut self.loads[old.channel(at, port)];
+                    *load = load.saturating_sub(hosts);
                 }
-                let port = self.tables.port(at, task.lid);
-                let Some((next, _)) = self.old.next(at, port) else { break };
-                let load = &mut self.loads[self.old.channel(at, port)];
-                *load = load.saturating_sub(routes);
                 (at, hops) = (next, hops + 1);
             }
-            if task.is_new || !task.wishes.is_empty() {
-                self.sites[member.index()].limit = self.wished_hops(task, member);
-            } else if at == task.owner.switch {
-                self.sites[member.index()].limit = hops;
-            }
         }
-        // What only switches send is subnet management: for it a detour is better than a change. These ways are found last.
-        for &member in &self.members {
+        for number in 0..self.members.len() {
+            let member = self.members[number];
+            let limit = if task.is_new || !task.wishes.is_empty() { self.wished_hops(task, member) } else { self.old_hops(task, member) };
             let site = &mut self.sites[member.index()];
-            if site.weight == 0 && site.limit > 0 && task.wishes.is_empty() {
-                site.limit += DETOUR;
+            // What only switches send is subnet management: for it a detour is better than a change. These ways are found last.
+            site.limit = if site.weight == 0 && limit > 0 && task.wishes.is_empty() { limit + DETOUR } else { limit };
+        }
+    }
+
+    /// How long a way was; 0 if it led nowhere.
+    fn old_hops(&mut self, task: &Task<'_>, from: SwitchIndex) -> u32 {
+        let (mut at, mut hops) = (from, 0);
+        while at != task.owner.switch {
+            let port = self.site(task, at).old;
+            match self.old.next(at, port) {
+                Some((next, _)) if hops <= self.new.switch_count() as u32 => (at, hops) = (next, hops + 1),
+                _ => return 0,
             }
         }
+        hops
     }
 
     /// How long a way is if all wishes come true; 0 if it leads nowhere.
-    fn wished_hops(&self, task: &Task<'_>, from: SwitchIndex) -> u32 {
+    fn wished_hops(&mut self, task: &Task<'_>, from: SwitchIndex) -> u32 {
         let (mut at, mut hops) = (from, 0);
         while at != task.owner.switch {
-            let wish = self.sites[at.index()].wish.filter(|_| self.is_member(at));
-            match self.new.next(at, wish.unwrap_or_else(|| self.tables.port(at, task.lid))) {
+            let site = self.site(task, at);
+            let port = site.wish.unwrap_or(site.old);
+            match self.new.next(at, port) {
                 Some((next, _)) if hops <= self.new.switch_count() as u32 => (at, hops) = (next, hops + 1),
                 _ => return 0,
             }
@@ -204,12 +248,11 @@ impl<'a> Search<'a> {
 
     /// Settles the switches that need a new way.
     fn settle(&mut self, task: &Task<'_>) {
-        self.heap.clear();
         for number in 0..self.members.len() {
             let member = self.members[number];
             match self.sites[member.index()].limit {
                 0 => self.try_beyond(task, member, 0),
-                limit => self.heap.push(Reverse((limit, member.0))),
+                limit => self.put(limit, member),
             }
         }
         self.settle_shortest(task);
@@ -223,45 +266,88 @@ impl<'a> Search<'a> {
         }
     }
 
+    fn put(&mut self, hops: u32, switch: SwitchIndex) {
+        self.sites[switch.index()].queued = true;
+        self.waiting -= 1;
+        let hops = hops as usize;
+        self.queue.resize_with(self.queue.len().max(hops + 1), Vec::new);
+        self.queue[hops].push(switch);
+        self.shortest = self.shortest.min(hops);
+    }
+
     /// Settles those that have a way, the shortest ways first (Dijkstra).
     fn settle_shortest(&mut self, task: &Task<'_>) {
-        while let Some(Reverse((hops, switch))) = self.heap.pop() {
-            let switch = SwitchIndex(switch);
-            if self.sites[switch.index()].settled {
+        while let Some(bucket) = self.queue.get_mut(self.shortest) {
+            let (hops, Some(switch)) = (self.shortest as u32, bucket.pop()) else {
+                self.shortest += 1;
                 continue;
-            }
-            if let Some((arc, is_kept)) = self.choose(task, switch, hops) {
-                let weight = if is_kept || !task.owner.is_host() { 0 } else { self.sites[switch.index()].weight };
+            };
+            self.waiting += 1;
+            self.sites[switch.index()].queued = false;
+            if self.sites[switch.index()].settled {
+                self.waiting -= 1;
+            } else if let Some((arc, is_kept)) = self.choose(task, switch, hops) {
+                let weight = if is_kept { 0 } else { self.sites[switch.index()].weight };
                 self.take(task, switch, &arc, weight);
             } else {
+                self.expand(task, switch);
                 self.try_beyond(task, switch, hops);
             }
         }
     }
 
-    /// Puts a switch into the heap with the shortest of its ways of more than so many hops, if one is known.
+    /// Makes those that send by a switch look for other ways, since this one's gets longer.
+    fn expand(&mut self, task: &Task<'_>, switch: SwitchIndex) {
+        let Site { is_expanded, limit, weight, .. } = *self.site(task, switch);
+        if is_expanded {
+            return;
+        }
+        self.sites[switch.index()].is_expanded = true;
+        for arc in self.new.arcs(switch) {
+            let site = self.site(task, arc.peer);
+            if site.port == arc.peer_port && !site.is_member {
+                let more = if weight > 0 && site.weight == 0 && task.wishes.is_empty() { DETOUR } else { 0 };
+                self.add_within(task, arc.peer, limit + 1 + more);
+            }
+        }
+    }
+
+    fn add_within(&mut self, task: &Task<'_>, switch: SwitchIndex, limit: u32) {
+        self.add(switch, task);
+        if self.sites[switch.index()].is_member {
+            self.sites[switch.index()].limit = limit;
+            self.put(limit, switch);
+        }
+    }
+
+    /// Queues a switch for the shortest of its ways of more than so many hops, if one is known.
     fn try_beyond(&mut self, task: &Task<'_>, switch: SwitchIndex, hops: u32) {
-        let known = self.new.arcs(switch).iter().filter(|arc| self.is_known(arc.peer)).map(|arc| self.hops(task, arc.peer) + 1);
+        let new = self.new;
+        let known = new.arcs(switch).iter().filter_map(|arc| Some(self.cost(task, switch, arc)?.0));
         if let Some(next) = known.filter(|&known| known > hops).min() {
-            self.heap.push(Reverse((next, switch.0)));
+            self.put(next, switch);
         }
     }
 
     /// Gives a switch its way, with the load that it is expected to bring.
     fn take(&mut self, task: &Task<'_>, switch: SwitchIndex, arc: &Arc, weight: u64) {
-        let hops = self.hops(task, arc.peer) + 1;
-        let site = &mut self.sites[switch.index()];
-        (site.settled, site.port, site.hops) = (true, arc.port, hops);
-        let mut at = switch;
-        while let Some((channel, next)) = self.hop(task, at).filter(|_| weight > 0) {
-            self.loads[channel] += weight;
-            self.guessed.push((channel, weight));
-            at = next;
+        let site = self.site(task, switch);
+        let was_settled = std::mem::replace(&mut site.settled, true);
+        (site.port, site.is_member) = (arc.port, true);
+        if !was_settled && !site.queued {
+            self.waiting -= 1;
         }
-        for arc in self.new.arcs(switch) {
-            let peer = &self.sites[arc.peer.index()];
-            if peer.stamp == self.stamp && !peer.settled {
-                self.heap.push(Reverse((peer.limit.max(hops + 1), arc.peer.0)));
+        self.load(task, switch, weight, true);
+        let hops = self.length(task, switch);
+        for behind in self.new.arcs(switch) {
+            let site = *self.site(task, behind.peer);
+            if !site.is_member && site.port == behind.peer_port && (task.owner.is_host() || site.weight > 0) {
+                let from = self.new.channel(behind.peer, behind.peer_port);
+                if !self.go_on(task, from, switch) {
+                    self.add_within(task, behind.peer, hops + 1);
+                }
+            } else if site.is_member && !site.settled && !site.queued && self.waiting > 0 {
+                self.put(site.limit.max(hops + 1), behind.peer);
             }
         }
     }
@@ -270,22 +356,30 @@ impl<'a> Search<'a> {
     fn sway(&mut self, task: &Task<'_>, switch: SwitchIndex) -> bool {
         let new = self.new;
         let mut ways = Vec::new();
-        for first in new.arcs(switch).iter().filter(|first| self.is_known(first.peer) && first.peer != task.owner.switch) {
-            let old = self.port(task, first.peer);
-            for second in new.arcs(first.peer).iter().filter(|second| second.port != old && self.is_known(second.peer)) {
-                if self.avoids(task, second.peer, first.peer) {
-                    ways.push((self.cost(task, first.peer, second), (first.port, second.port), *first, *second));
+        for first in new.arcs(switch).iter().filter(|first| first.peer != task.owner.switch) {
+            if self.cost(task, switch, first).is_none() {
+                continue;
+            }
+            let old = self.site(task, first.peer).port;
+            for second in new.arcs(first.peer).iter().filter(|second| second.port != old) {
+                if let Some(cost) = self.cost(task, first.peer, second).filter(|_| self.avoids(task, second.peer, first.peer)) {
+                    ways.push((cost, (first.port, second.port), *first, *second));
                 }
             }
         }
         ways.sort_unstable_by_key(|&(cost, ports, ..)| (cost, ports));
         for (_, _, first, second) in ways {
             let (from, through) = (new.channel(switch, first.port), new.channel(first.peer, second.port));
-            let comes_by = |arc: &&Arc| self.is_known(arc.peer) && self.port(task, arc.peer) == arc.peer_port;
-            let before: Vec<usize> =
-                new.arcs(first.peer).iter().filter(comes_by).map(|arc| new.channel(arc.peer, arc.peer_port)).chain([from]).collect();
+            let mut before = vec![from];
+            for arc in new.arcs(first.peer) {
+                if self.site(task, arc.peer).port == arc.peer_port {
+                    before.push(new.channel(arc.peer, arc.peer_port));
+                }
+            }
             if self.go_on(task, through, second.peer) && before.into_iter().all(|before| self.turns.insert(before, through, second.port)) {
-                self.add(first.peer, task);
+                if !self.site(task, first.peer).is_member {
+                    self.add(first.peer, task);
+                }
                 self.take(task, first.peer, &second, 0);
                 self.take(task, switch, &first, 0);
                 return true;
@@ -294,12 +388,8 @@ impl<'a> Search<'a> {
         false
     }
 
-    fn is_known(&self, switch: SwitchIndex) -> bool {
-        !self.is_member(switch) || self.sites[switch.index()].settled
-    }
-
     /// Whether the way from a switch does not come by another.
-    fn avoids(&self, task: &Task<'_>, from: SwitchIndex, other: SwitchIndex) -> bool {
+    fn avoids(&mut self, task: &Task<'_>, from: SwitchIndex, other: SwitchIndex) -> bool {
         let mut at = from;
         while at != other {
             match self.hop(task, at) {
@@ -311,46 +401,53 @@ impl<'a> Search<'a> {
     }
 
     /// The hops of a way that is known.
-    fn hops(&self, task: &Task<'_>, switch: SwitchIndex) -> u32 {
+    fn length(&mut self, task: &Task<'_>, switch: SwitchIndex) -> u32 {
         let (mut at, mut hops) = (switch, 0);
-        while !self.is_member(at) {
-            match self.hop(task, at) {
-                Some((_, next)) => (at, hops) = (next, hops + 1),
-                None => return hops,
-            }
+        while let Some((_, next)) = self.hop(task, at) {
+            (at, hops) = (next, hops + 1);
         }
-        hops + self.sites[at.index()].hops
+        hops
     }
 
     /// The best way of at most so many hops, and whether it is the one that the switch has: the one wished for, the old one, or the one with
     /// the least load; and one that needs no new ranks rather than one that does.
     fn choose(&mut self, task: &Task<'_>, switch: SwitchIndex, limit: u32) -> Option<(Arc, bool)> {
         let new = self.new;
-        let old = self.tables.port(switch, task.lid);
-        for port in self.sites[switch.index()].wish.into_iter().chain([old]) {
+        let Site { old, wish, .. } = *self.site(task, switch);
+        for port in wish.into_iter().chain([old]) {
             if let Some((peer, peer_port)) = new.next(switch, port) {
                 let arc = Arc { port, peer, peer_port };
-                if self.is_known(peer) && self.hops(task, peer) < limit && self.is_allowed(task, switch, &arc) {
+                let fits = self.cost(task, switch, &arc).is_some_and(|(hops, ..)| hops <= limit);
+                if fits && self.is_allowed(task, switch, &arc) {
                     return Some((arc, port == old));
                 }
             }
         }
-        let is_open = |arc: &&Arc| arc.port != old && self.is_known(arc.peer) && self.hops(task, arc.peer) < limit;
-        let open = new.arcs(switch).iter().filter(is_open);
-        let mut ways: Vec<_> = open.map(|arc| (self.cost(task, switch, arc), *arc)).collect();
-        ways.sort_unstable_by_key(|&(cost, arc)| (cost, arc.port));
-        ways.into_iter().map(|(_, arc)| arc).find(|arc| self.is_allowed(task, switch, arc)).map(|arc| (arc, false))
+        let mut open = std::mem::take(&mut self.open);
+        open.clear();
+        for arc in new.arcs(switch).iter().filter(|arc| arc.port != old) {
+            open.extend(self.cost(task, switch, arc).filter(|&(hops, ..)| hops <= limit).map(|cost| (cost, *arc)));
+        }
+        let mut best = None;
+        while let Some(at) = (0..open.len()).min_by_key(|&at| (open[at].0, open[at].1.port)).filter(|_| best.is_none()) {
+            let (_, arc) = open.swap_remove(at);
+            best = self.is_allowed(task, switch, &arc).then_some((arc, false));
+        }
+        self.open = open;
+        best
     }
 
-    /// Of a way by an arc: the hops, whether it needs new ranks, the most loaded channel, and the load of the first.
-    fn cost(&self, task: &Task<'_>, switch: SwitchIndex, arc: &Arc) -> (u32, bool, u64, u64) {
+    /// What a way by an arc costs; `None` if it is not known, or comes back to the switch.
+    fn cost(&mut self, task: &Task<'_>, switch: SwitchIndex, arc: &Arc) -> Option<Cost> {
         let first = self.new.channel(switch, arc.port);
-        let is_hard = self.hop(task, arc.peer).is_some_and(|(second, _)| !self.turns.is_easy(first, second));
-        let (mut hops, mut most, mut at) = (1, self.loads[first], arc.peer);
-        while let Some((channel, next)) = self.hop(task, at) {
+        let (mut hops, mut most, mut at, mut is_hard) = (1, self.loads[first], arc.peer, false);
+        while let Some((channel, next)) = self.hop(task, at).filter(|_| hops as usize <= self.sites.len()) {
+            if hops == 1 {
+                is_hard = !self.turns.is_easy(first, channel);
+            }
             (hops, most, at) = (hops + 1, most.max(self.loads[channel]), next);
         }
-        (hops, is_hard, most, self.loads[first])
+        (at == task.owner.switch).then_some((hops, is_hard, most, self.loads[first]))
     }
 
     /// Whether the turns of a way by an arc close no circle with those of all other routes. They are then noted.
@@ -367,7 +464,8 @@ impl<'a> Search<'a> {
     /// The same for packets that come by a channel to a switch.
     fn go_on(&mut self, task: &Task<'_>, mut from: usize, mut at: SwitchIndex) -> bool {
         while let Some((to, next)) = self.hop(task, at) {
-            if !self.turns.insert(from, to, self.port(task, at)) {
+            let port = self.sites[at.index()].port;
+            if !self.turns.insert(from, to, port) {
                 return false;
             }
             if task.owner.is_host() {

@@ -102,7 +102,8 @@ impl Rerouter {
         let mut columns: Vec<_> = work.columns.iter().filter_map(|(&lid, column)| Some((lid, new.lid_owner(lid)?, column))).collect();
         columns.sort_by_key(|(_, owner, _)| owner.is_host());
         for (lid, owner, column) in columns {
-            let task = Task { lid, owner, is_new: column.is_new, broken: &column.broken, wishes: &column.wishes };
+            let is_counted = owner.is_host() && old.lid_owner(lid).is_some();
+            let task = Task { lid, owner, is_new: column.is_new, is_counted, broken: &column.broken, wishes: &column.wishes };
             if let Err(from) = search.run(&task, &mut entries) {
                 return Err(self.refusal(new, lid, &from));
             }

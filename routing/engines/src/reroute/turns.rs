@@ -2,8 +2,7 @@
 
 use crate::graph::bits;
 use heddle_fabric::{Change, Fabric, SwitchIndex};
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 
 /// The turns: from a channel on to a port of the switch at its end. Turns that no route takes any more stay until the channel leads to
 /// another switch. This costs freedom, and makes sure that routes can come back to what they were.
@@ -17,9 +16,14 @@ pub(crate) struct Turns {
     ranks: Vec<u32>,
     /// Turns that are known to close a circle, since the last change of the fabric.
     circles: BTreeSet<(usize, usize)>,
+    /// By channel: whether any turn leads to it.
+    entered: Vec<bool>,
     /// By channel: the last search that came by.
     seen: Vec<u32>,
     search: u32,
+    stack: Vec<u32>,
+    /// Channels whose rank is going up, by their old rank.
+    rising: Vec<Vec<u32>>,
 }
 
 impl Turns {
@@ -34,8 +38,11 @@ impl Turns {
             first,
             ranks: Vec::new(),
             circles: BTreeSet::new(),
+            entered: vec![false; channels],
             seen: vec![0; channels],
             search: 0,
+            stack: Vec::new(),
+            rising: Vec::new(),
         }
     }
 
@@ -55,6 +62,7 @@ impl Turns {
         for channel in 0..channels {
             self.successors(channel).for_each(|next| waits[next] += 1);
         }
+        self.entered = waits.iter().map(|&count| count > 0).collect();
         let mut ranks = vec![0u32; channels];
         let mut ready: Vec<usize> = (0..channels).filter(|&channel| waits[channel] == 0).collect();
         let mut head = 0;
@@ -85,6 +93,10 @@ impl Turns {
                 carried.ranks[to] = self.ranks[from];
                 carried.bits[to * carried.words..][..words].copy_from_slice(&self.bits[from * self.words..][..words]);
             }
+            for channel in 0..carried.first.len() {
+                let next: Vec<usize> = carried.successors(channel).collect();
+                next.into_iter().for_each(|next| carried.entered[next] = true);
+            }
             *self = carried;
         }
         self.circles.clear();
@@ -102,6 +114,11 @@ impl Turns {
         self.ranks[from] < self.ranks[to]
     }
 
+    /// Whether any turn leads to a channel.
+    pub(crate) fn is_entered(&self, channel: usize) -> bool {
+        self.entered[channel]
+    }
+
     /// Adds a turn, if that closes no circle; ranks go up where they must. `O(turns between channels whose ranks are in the way)`.
     pub(crate) fn insert(&mut self, from: usize, to: usize, port: u8) -> bool {
         if !self.is_easy(from, to) {
@@ -111,26 +128,28 @@ impl Turns {
             }
             self.raise(to, self.ranks[from] + 1);
         }
+        self.entered[to] = true;
         self.note(from, port);
         true
     }
 
-    /// Whether turns lead from a channel to one that has no lower rank.
+    /// Whether turns lead from a channel to one that has no lower rank. Circles are found soon, depth first.
     fn leads_to(&mut self, start: usize, end: usize) -> bool {
         self.search += 1;
         self.seen[start] = self.search;
-        let mut stack = vec![start];
-        while let Some(channel) = stack.pop() {
-            let first = self.first[channel] as usize;
+        self.stack.clear();
+        self.stack.push(start as u32);
+        while let Some(channel) = self.stack.pop() {
+            let (channel, first) = (channel as usize, self.first[channel as usize] as usize);
             for word in 0..self.words {
                 for bit in bits(self.bits[channel * self.words + word]) {
                     let next = first + word * 64 + bit;
                     if next == end {
                         return true;
                     }
-                    if self.seen[next] != self.search && self.ranks[next] < self.ranks[end] {
+                    if self.ranks[next] < self.ranks[end] && self.seen[next] != self.search {
                         self.seen[next] = self.search;
-                        stack.push(next);
+                        self.stack.push(next as u32);
                     }
                 }
             }
@@ -141,18 +160,33 @@ impl Turns {
     /// Gives a channel a rank, and what comes after it higher ones: in the order of the old ranks, so that each is visited once (compare the
     /// dynamic topological sort of D. J. Pearce and P. H. J. Kelly, JEA 11, 2006).
     fn raise(&mut self, channel: usize, rank: u32) {
-        let mut heap = BinaryHeap::from([(Reverse(self.ranks[channel]), channel)]);
-        self.ranks[channel] = rank;
-        while let Some((_, channel)) = heap.pop() {
-            let (rank, first) = (self.ranks[channel], self.first[channel] as usize);
+        self.search += 1;
+        let mut at = self.ranks[channel] as usize;
+        self.lift(channel, rank);
+        while let Some(rising) = self.rising.get_mut(at) {
+            let Some(channel) = rising.pop() else {
+                at += 1;
+                continue;
+            };
+            let (rank, first) = (self.ranks[channel as usize], self.first[channel as usize] as usize);
             for word in 0..self.words {
-                for bit in bits(self.bits[channel * self.words + word]) {
-                    let next = first + word * 64 + bit;
-                    if self.ranks[next] <= rank {
-                        heap.push((Reverse(std::mem::replace(&mut self.ranks[next], rank + 1)), next));
-                    }
+                for bit in bits(self.bits[channel as usize * self.words + word]) {
+                    self.lift(first + word * 64 + bit, rank + 1);
                 }
             }
+        }
+    }
+
+    /// Gives a channel this rank if it has a lower one.
+    fn lift(&mut self, channel: usize, rank: u32) {
+        let old = self.ranks[channel];
+        if old >= rank {
+            return;
+        }
+        self.ranks[channel] = rank;
+        if std::mem::replace(&mut self.seen[channel], self.search) != self.search {
+            self.rising.resize_with(self.rising.len().max(old as usize + 1), Vec::new);
+            self.rising[old as usize].push(channel as u32);
         }
     }
 
