@@ -141,7 +141,7 @@ impl Following {
         if heddle_verify::Parts::of(fabric).len() > 1 {
             return None;
         }
-        let tables = route(engine, fabric, &Options::default()).ok()?;
+        let tables = route(engine, fabric, &Options { max_vls: 1, ..Options::default() }).ok()?;
         let proven = prove(Arc::clone(fabric), tables).ok()?;
         let rerouter = Rerouter::new(engine, Arc::clone(fabric), proven.tables()).ok()?;
         Some(Self { engine, proven, rerouter })
@@ -247,7 +247,7 @@ fn any_fabric() -> impl Strategy<Value = Shown> {
 }
 
 fn any_engine() -> impl Strategy<Value = Engine> {
-    prop::sample::select(vec![Engine::MinHop, Engine::UpDown, Engine::Dor, Engine::Sssp])
+    prop::sample::select(vec![Engine::MinHop, Engine::UpDown, Engine::FatTree, Engine::Dor, Engine::Sssp, Engine::Nue])
 }
 
 proptest! {
@@ -272,6 +272,35 @@ proptest! {
             if followed.is_none() {
                 following = Following::new(engine, &fabric);
             }
+        }
+    }
+
+    /// Without knowing the changes that there were.
+    #[test]
+    fn tables_for_other_cables_are_mended_or_refused(
+        fabric in any_fabric(),
+        engine in any_engine(),
+        changes in prop::collection::vec((0u8..12, any::<usize>()), 0..6),
+    ) {
+        let mut changing = Changing::new(&fabric.0);
+        let before = changing.build();
+        let Some(Following { proven, .. }) = Following::new(engine, &before) else { return Ok(()) };
+        changes.iter().for_each(|&(what, which)| changing.change(what, which));
+        let fabric = changing.build();
+        let mut tables = proven.tables().carried(&before, &fabric);
+        let arrived = arriving(&fabric, &tables);
+        match Rerouter::mend(engine, Arc::clone(&fabric), &tables) {
+            Ok((rerouter, patch)) => {
+                prop_assert!(patch.entries().iter().all(|entry| !arrived.contains(&(entry.switch, entry.lid))));
+                tables.apply(&patch);
+                judge(&fabric, &tables);
+                assert!(acyclic(&fabric, &tables, Traffic::Hosts));
+                let proven = prove(Arc::clone(&fabric), tables).unwrap_or_else(|report| panic!("{report}"));
+                let mut following = Following { engine, proven, rerouter };
+                changing.change(0, 1);
+                following.follow(&changing.build());
+            }
+            Err(refusal) => prop_assert!(!refusal.display(&fabric).to_string().is_empty()),
         }
     }
 
@@ -309,6 +338,23 @@ proptest! {
             }
         }
     }
+}
+
+/// The entries by which packets arrive.
+fn arriving(fabric: &Fabric, tables: &Tables) -> BTreeSet<(SwitchIndex, Lid)> {
+    let mut arriving = BTreeSet::new();
+    for (lid, end) in fabric.end_ports().iter().flat_map(|end| end.lids().map(move |lid| (lid, end))) {
+        for from in (0..fabric.switch_count() as u32).map(SwitchIndex) {
+            let mut at = from;
+            for _ in 0..fabric.switch_count() {
+                at = fabric.next(at, tables.port(at, lid)).map_or(at, |(next, _)| next);
+            }
+            if (at, tables.port(at, lid)) == (end.switch, end.switch_port) {
+                arriving.insert((from, lid));
+            }
+        }
+    }
+    arriving
 }
 
 /// The entries that lead to no neighbour, and those of switches whose hosts' packets would take a detour if nobody but these changed: entries

@@ -251,7 +251,10 @@ impl<'a> Search<'a> {
         for number in 0..self.members.len() {
             let member = self.members[number];
             match self.sites[member.index()].limit {
-                0 => self.try_beyond(task, member, 0),
+                0 => {
+                    self.expand(task, member);
+                    self.try_beyond(task, member, 0);
+                }
                 limit => self.put(limit, member),
             }
         }

@@ -52,19 +52,37 @@ impl Rerouter {
     /// # Errors
     /// A [`Refusal`] of tables that need SLs, or that are not free of deadlock on one VL.
     pub fn new(engine: Engine, fabric: Arc<Fabric>, tables: &Tables) -> Result<Self, Refusal> {
-        let found = if tables.lanes().is_some() { None } else { survey::survey(&fabric, tables) };
-        match found {
-            Some(survey::Survey { loads, turns }) => Ok(Self { engine, fabric, turns, loads, displaced: Vec::new(), losses: 0 }),
-            None => Err(Refusal {
-                engine,
-                reason:
-                    "the old tables are free of deadlock only with several virtual lanes, or not at all, and no order is known in which \
-                         new routes could be fitted in"
-                        .to_owned(),
-                culprits: Vec::new(),
-                remedy: "Compute all routes from nothing.".to_owned(),
-            }),
+        Self::begin(engine, fabric, tables).map(|(rerouter, _)| rerouter)
+    }
+
+    /// Begins with tables of which some entries do not lead to their LID: tables for the same nodes and LIDs with other cables. The entries
+    /// to be changed so that all do; those that do already stay. `O(switches * LIDs)`.
+    ///
+    /// # Errors
+    /// A [`Refusal`] of tables that need SLs, or whose routes are not free of deadlock on one VL; if the fabric is in several parts; or if no
+    /// way is left that fits in with the routes that stay.
+    pub fn mend(engine: Engine, fabric: Arc<Fabric>, tables: &Tables) -> Result<(Self, Patch), Refusal> {
+        let (mut rerouter, astray) = Self::begin(engine, Arc::clone(&fabric), tables)?;
+        let patch = rerouter.find(&fabric, &fabric, tables, &Work::of(&astray))?;
+        Ok((rerouter, patch))
+    }
+
+    /// Finds the loads and turns of tables, and where packets do not arrive.
+    fn begin(engine: Engine, fabric: Arc<Fabric>, tables: &Tables) -> Result<(Self, Vec<(Lid, SwitchIndex)>), Refusal> {
+        let refusal = |reason: &str| Refusal {
+            engine,
+            reason: format!("{reason}, and no order is known in which new routes could be fitted in"),
+            culprits: Vec::new(),
+            remedy: "Compute all routes from nothing.".to_owned(),
+        };
+        if tables.lanes().is_some() {
+            return Err(refusal("the old tables are free of deadlock only with several virtual lanes"));
         }
+        let found = survey::survey(&fabric, tables);
+        let survey::Survey { loads, turns, astray } = found.ok_or_else(|| {
+            refusal("the routes of the old tables close a circle, so that they are not free of deadlock on one virtual lane")
+        })?;
+        Ok((Self { engine, fabric, turns, loads, displaced: Vec::new(), losses: 0 }, astray))
     }
 
     /// The entries to be changed so that `tables`, which are those of the last fabric, are good for `new`. Where the switches are not the
@@ -96,21 +114,36 @@ impl Rerouter {
             work.wish(tables, new, *displaced);
         }
         let walked = if change.same_rows { &old } else { new };
+        let patch = match self.find(walked, new, tables, &work) {
+            Ok(patch) => patch,
+            Err(refusal) => self.find_anew(tables, new).ok_or(refusal)?,
+        };
+        self.remember((&old, original), (new, tables), &change, &patch, back);
+        Ok(patch)
+    }
+
+    /// Finds the entries to be changed. `walked` is the fabric that the old routes were for.
+    fn find(&mut self, walked: &Fabric, new: &Fabric, tables: &Tables, work: &Work) -> Result<Patch, Refusal> {
         let mut search = Search::new(walked, new, tables, &mut self.turns, &mut self.loads);
         let mut entries = Vec::new();
         // Switches' LIDs first: they leave less choice.
         let mut columns: Vec<_> = work.columns.iter().filter_map(|(&lid, column)| Some((lid, new.lid_owner(lid)?, column))).collect();
         columns.sort_by_key(|(_, owner, _)| owner.is_host());
         for (lid, owner, column) in columns {
-            let is_counted = owner.is_host() && old.lid_owner(lid).is_some();
+            let is_counted = owner.is_host() && !column.is_astray && walked.lid_owner(lid).is_some();
             let task = Task { lid, owner, is_new: column.is_new, is_counted, broken: &column.broken, wishes: &column.wishes };
             if let Err(from) = search.run(&task, &mut entries) {
                 return Err(self.refusal(new, lid, &from));
             }
         }
-        let patch = Patch::new(entries);
-        self.remember((&old, original), (new, tables), &change, &patch, back);
-        Ok(patch)
+        Ok(Patch::new(entries))
+    }
+
+    /// The same without the turns that no route takes any more, which can be in the way, and without wishes.
+    fn find_anew(&mut self, tables: &Tables, new: &Arc<Fabric>) -> Option<Patch> {
+        let (begun, astray) = Self::begin(self.engine, Arc::clone(new), tables).ok()?;
+        (self.turns, self.loads) = (begun.turns, begun.loads);
+        self.find(new, new, tables, &Work::of(&astray)).ok()
     }
 
     fn refusal(&self, fabric: &Fabric, lid: Lid, from: &[SwitchIndex]) -> Refusal {
@@ -202,11 +235,24 @@ struct Work {
 #[derive(Default)]
 struct Column {
     is_new: bool,
+    /// The broken routes are in no loads.
+    is_astray: bool,
     broken: Vec<SwitchIndex>,
     wishes: Vec<(SwitchIndex, u8)>,
 }
 
 impl Work {
+    /// Where packets do not arrive.
+    fn of(astray: &[(Lid, SwitchIndex)]) -> Self {
+        let mut work = Self::default();
+        for &(lid, switch) in astray {
+            let column = work.columns.entry(lid).or_default();
+            column.is_astray = true;
+            column.broken.push(switch);
+        }
+        work
+    }
+
     /// Finds the entries that lead elsewhere than they did. `O(LIDs)` for each port that does.
     fn find_broken(&mut self, tables: &Tables, new: &Fabric, change: &Change) {
         for &lid in &change.lids {

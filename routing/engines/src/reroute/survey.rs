@@ -9,6 +9,8 @@ pub(crate) struct Survey {
     pub(crate) loads: Vec<u64>,
     /// The turns of routes with a host at one end; others are subnet management, on a VL without credits (IBA chapter 7).
     pub(crate) turns: Turns,
+    /// Where packets do not arrive. What comes from there is in no loads and turns.
+    pub(crate) astray: Vec<(Lid, SwitchIndex)>,
 }
 
 /// How many hosts each switch has.
@@ -36,12 +38,13 @@ pub(crate) fn survey(fabric: &Fabric, tables: &Tables) -> Option<Survey> {
 
 impl Survey {
     fn new(fabric: &Fabric) -> Self {
-        Self { loads: vec![0; fabric.channel_count()], turns: Turns::new(fabric) }
+        Self { loads: vec![0; fabric.channel_count()], turns: Turns::new(fabric), astray: Vec::new() }
     }
 
     fn joined(mut self, other: Self) -> Self {
         self.loads.iter_mut().zip(other.loads).for_each(|(own, other)| *own += other);
         self.turns.join(&other.turns);
+        self.astray.extend(other.astray);
         self
     }
 }
@@ -58,12 +61,23 @@ struct Pass<'a> {
     /// By switch: the hosts whose packets come by.
     count: Vec<u32>,
     order: Vec<usize>,
+    /// By switch: whether its packets arrive.
+    arrives: Vec<bool>,
 }
 
 impl<'a> Pass<'a> {
     fn new(fabric: &Fabric, hosts: &'a [u32]) -> Self {
         let found = Survey::new(fabric);
-        Self { found, hosts, block: Vec::new(), next: Vec::new(), waits: Vec::new(), count: Vec::new(), order: Vec::new() }
+        Self {
+            found,
+            hosts,
+            block: Vec::new(),
+            next: Vec::new(),
+            waits: Vec::new(),
+            count: Vec::new(),
+            order: Vec::new(),
+            arrives: Vec::new(),
+        }
     }
 
     /// Takes the LIDs of one block.
@@ -87,6 +101,22 @@ impl<'a> Pass<'a> {
             while let Some(&switch) = self.order.get(head) {
                 head += 1;
                 let Some(next) = self.next[switch].map(SwitchIndex::index) else { continue };
+                self.waits[next] -= 1;
+                if self.waits[next] == 0 {
+                    self.order.push(next);
+                }
+            }
+            // From the end of the ways: those that go in circles are not in the order.
+            self.arrives.clear();
+            self.arrives.resize(fabric.switch_count(), false);
+            for &switch in self.order.iter().rev() {
+                self.arrives[switch] = match self.next[switch] {
+                    Some(next) => self.arrives[next.index()],
+                    None => switch == end.switch.index() && self.block[switch][at] == end.switch_port,
+                };
+            }
+            for &switch in self.order.iter().filter(|&&switch| self.arrives[switch]) {
+                let Some(next) = self.next[switch].map(SwitchIndex::index) else { continue };
                 let channel = fabric.channel(SwitchIndex(switch as u32), self.block[switch][at]);
                 if end.is_host() {
                     self.found.loads[channel] += u64::from(self.count[switch]);
@@ -95,11 +125,9 @@ impl<'a> Pass<'a> {
                     self.found.turns.note(channel, self.block[next][at]);
                 }
                 self.count[next] += self.count[switch];
-                self.waits[next] -= 1;
-                if self.waits[next] == 0 {
-                    self.order.push(next);
-                }
             }
+            let astray = switches().filter(|switch| !self.arrives[switch.index()]).map(|switch| (lid, switch));
+            self.found.astray.extend(astray);
         }
     }
 }
