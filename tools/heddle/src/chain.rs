@@ -1,7 +1,7 @@
-//! Engines offline: the first of a chain whose tables are proven.
+//! Engines offline: the first of a chain whose tables are proven; before them, old tables that are mended.
 
-use heddle_engines::{Engine, Options};
-use heddle_fabric::{Fabric, Guid};
+use heddle_engines::{Engine, Options, Refusal, Rerouter};
+use heddle_fabric::{Fabric, Guid, Tables};
 use heddle_verify::{Proven, Report, prove};
 use serde::Serialize;
 use std::sync::Arc;
@@ -13,6 +13,8 @@ use crate::progress::Progress;
 pub(crate) struct Chain {
     /// What the engine auto chose and why, if it was asked.
     pub(crate) auto: Option<String>,
+    /// What changed in old tables, if these are proven.
+    pub(crate) changed: Option<Changed>,
     /// The tables of the first engine whose tables are proven.
     pub(crate) proven: Option<Proven>,
     /// The engines before it, in order.
@@ -23,6 +25,19 @@ pub(crate) struct Chain {
     pub(crate) routing: Duration,
     /// Time spent in the verifier.
     pub(crate) proving: Duration,
+}
+
+/// What changed in old tables: entries, and the blocks of 64 that they are in.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Changed {
+    entries: usize,
+    blocks: usize,
+}
+
+impl std::fmt::Display for Changed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "changed: {} entries in {} blocks of 64; all others are as they were", self.entries, self.blocks)
+    }
 }
 
 /// An engine that was passed over, and why.
@@ -41,31 +56,70 @@ struct Culprit {
     description: String,
 }
 
-/// Runs a chain of engines.
-pub(crate) fn run(engines: &[Engine], options: &Options, fabric: &Arc<Fabric>, progress: &mut Progress) -> Chain {
+/// Mends the old tables if there are any, and runs a chain of engines where that is refused.
+pub(crate) fn run(old: Option<Tables>, engines: &[Engine], options: &Options, fabric: &Arc<Fabric>, progress: &mut Progress) -> Chain {
     let begin = Instant::now();
     let heddle_engines::Chain { engines, why } = heddle_engines::Chain::new(engines, fabric, options);
-    let mut chain = Chain { auto: why, proven: None, refused: Vec::new(), report: None, routing: begin.elapsed(), proving: Duration::ZERO };
+    let mut chain = Chain {
+        auto: why,
+        changed: None,
+        proven: None,
+        refused: Vec::new(),
+        report: None,
+        routing: begin.elapsed(),
+        proving: Duration::ZERO,
+    };
+    if let Some(mut tables) = old {
+        progress.step("mending the old tables");
+        let begin = Instant::now();
+        let mended = Rerouter::mend(Engine::File, Arc::clone(fabric), &tables).map(|(_, patch)| patch);
+        let changed = mended.as_ref().ok().map(|patch| Changed { entries: patch.entries().len(), blocks: patch.blocks() });
+        let mended = mended.map(|patch| {
+            tables.apply(&patch);
+            tables
+        });
+        if chain.judge(Engine::File, mended, begin, fabric, progress) {
+            chain.changed = changed;
+            return chain;
+        }
+    }
     for engine in engines {
         progress.step(format_args!("{engine} computes routes"));
         let begin = Instant::now();
         let routed = heddle_engines::route(engine, fabric, options);
-        chain.routing += begin.elapsed();
+        if chain.judge(engine, routed, begin, fabric, progress) {
+            break;
+        }
+    }
+    chain
+}
+
+impl Chain {
+    /// Proves what an engine, which began then, has to say. Whether it is proven.
+    fn judge(
+        &mut self,
+        engine: Engine,
+        routed: Result<Tables, Refusal>,
+        begin: Instant,
+        fabric: &Arc<Fabric>,
+        progress: &mut Progress,
+    ) -> bool {
+        self.routing += begin.elapsed();
         let (reason, culprits) = match routed {
             Ok(tables) => {
                 progress.step(format_args!("proving the tables of {engine}"));
                 let begin = Instant::now();
                 let proven = prove(Arc::clone(fabric), tables);
-                chain.proving += begin.elapsed();
+                self.proving += begin.elapsed();
                 match proven {
                     Ok(proven) => {
-                        chain.report = Some(Arc::clone(proven.report()));
-                        chain.proven = Some(proven);
-                        return chain;
+                        self.report = Some(Arc::clone(proven.report()));
+                        self.proven = Some(proven);
+                        return true;
                     }
                     Err(report) => {
                         let reason = format!("its tables are not proven\n{}", report.verdicts());
-                        chain.report = Some(Arc::new(*report));
+                        self.report = Some(Arc::new(*report));
                         (reason, Vec::new())
                     }
                 }
@@ -77,9 +131,9 @@ pub(crate) fn run(engines: &[Engine], options: &Options, fabric: &Arc<Fabric>, p
         };
         let nodes = culprits.into_iter().map(|node| fabric.node(node));
         let nodes = nodes.map(|node| Culprit { guid: node.guid, description: node.description.clone() }).collect();
-        chain.refused.push(Refused { engine: engine.name(), reason, nodes });
+        self.refused.push(Refused { engine: engine.name(), reason, nodes });
+        false
     }
-    chain
 }
 
 /// The verdict in the form of `--json`.

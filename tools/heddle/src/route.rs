@@ -1,10 +1,10 @@
-use crate::chain::{self, Chain, Refused, Verified};
+use crate::chain::{self, Chain, Changed, Refused, Verified};
 use crate::fabric::{self, FabricArguments};
 use crate::multicast::{self, Made, Trees};
 use crate::out::{Out, ms, tell};
 use crate::progress::Progress;
 use crate::routing_options::{self, RoutingOptions};
-use crate::{Outcome, engines, live};
+use crate::{Outcome, engines, live, verify};
 use heddle_engines::Engine;
 use heddle_fabric::Fabric;
 use heddle_verify::{Effort, Patterns, Quality, patterns, quality};
@@ -24,8 +24,13 @@ pub(crate) struct Arguments {
     fabric: FabricArguments,
 
     /// Engines to try, in order; `heddle engines` lists them
-    #[arg(long, value_name = "E[,E...]", required = true, value_delimiter = ',', value_parser = engines::parser())]
+    #[arg(long, value_name = "E[,E...]", required_unless_present = "from", value_delimiter = ',', value_parser = engines::parser())]
     engine: Vec<Engine>,
+
+    /// Start from these tables (opensm-lfts.dump, or what dump_lfts.sh prints), made for the same nodes and LIDs, perhaps with other cables: entries
+    /// that still lead to their LID stay, and the others change. Engines and their options have a say only where this is refused
+    #[arg(long, value_name = "LFTS")]
+    from: Option<PathBuf>,
 
     /// Write opensm-subnet.lst, opensm.fdbs, opensm-lfts.dump and opensm.mcfdbs into this folder, where the routes need SLs also
     /// opensm-path-sl.dump and opensm-sl2vl.dump; made if missing
@@ -50,6 +55,7 @@ Examples:
   heddle route site.ibnetdiscover --engine up-down --out routes
   heddle route gen:torus:4x4x4,hosts=2 --engine min-hop,up-down
   heddle route site.ibnetdiscover --engine up-down --groups groups.txt --out routes
+  heddle route site.ibnetdiscover --from old/opensm-lfts.dump --out routes
   ibnetdiscover | heddle route - --engine up-down --json
 ";
 
@@ -75,7 +81,16 @@ impl Arguments {
             }
             None => None,
         };
-        let chain = chain::run(&self.engine, &options, &fabric, &mut progress);
+        let old = match &self.from {
+            Some(path) => {
+                let mut odd = Vec::new();
+                let tables = verify::read_tables(&fabric, path, None, None, &mut odd)?;
+                warnings.extend(odd.iter().flat_map(|warnings| warnings.iter()).map(ToString::to_string));
+                Some(tables)
+            }
+            None => None,
+        };
+        let chain = chain::run(old, &self.engine, &options, &fabric, &mut progress);
         let measured = chain.proven.as_ref().map(|proven| {
             progress.step("measuring the routes");
             Measured { quality: quality(&fabric, proven.tables()), patterns: patterns(&fabric, proven.tables(), Effort::default()) }
@@ -119,7 +134,7 @@ impl Arguments {
             tell("the multicast groups have no trees that can be proven; nothing was written");
             return Ok(Outcome::Finding);
         }
-        let names: Vec<_> = self.engine.iter().map(|engine| engine.name()).collect();
+        let names: Vec<_> = chain.refused.iter().map(|refused| refused.engine).collect();
         tell(format_args!("no engine ({}) gave tables that can be proven; nothing was written", names.join(", ")));
         Ok(Outcome::Finding)
     }
@@ -143,6 +158,9 @@ impl Arguments {
         }
         let (Some(proven), Some(Measured { quality, patterns })) = (&chain.proven, measured) else { return Ok(()) };
         out.line(format_args!("routed by {} in {:.1?}, proven in {:.1?}", proven.tables().engine(), chain.routing, chain.proving))?;
+        if let Some(changed) = &chain.changed {
+            out.line(changed)?;
+        }
         let parts = &proven.report().parts;
         if parts.len() > 1 {
             out.line(parts)?;
@@ -180,6 +198,8 @@ struct Json<'a> {
     quality: Option<Measured>,
     /// With --groups only, and only beside proven tables.
     multicast: Option<Made<'a>>,
+    /// With --from only, and only if the old tables could be mended.
+    changed: Option<Changed>,
     refused: &'a [Refused],
     /// What auto chose and why; null if it was not asked.
     auto: Option<&'a str>,
@@ -214,6 +234,7 @@ impl<'a> Json<'a> {
             verified: chain.report.as_deref().map(Verified::from),
             quality: measured,
             multicast: trees.map(Made::from),
+            changed: chain.changed,
             refused: &chain.refused,
             auto: chain.auto.as_deref(),
             warnings,

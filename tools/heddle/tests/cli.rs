@@ -241,6 +241,20 @@ fn the_way_from_old_tables_to_new_ones() {
     assert!(json["transition"]["deadlock"]["steps"][0]["by"].is_string());
 }
 
+/// Nothing changes as long as the cables are the same.
+#[test]
+fn old_tables_are_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let routes = folder.path().join("routes");
+    assert_status(&run(&["route", "gen:clos2:8", "--engine", "min-hop", "--out", routes.to_str().unwrap()]), 0);
+    let old = routes.join("opensm-lfts.dump");
+    let output = run(&["route", "gen:clos2:8", "--from", old.to_str().unwrap(), "--json"]);
+    assert_status(&output, 0);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["changed"]["entries"], &json["changed"]["blocks"]), (&Value::from(0), &Value::from(0)));
+    assert_eq!(json["verified"]["deadlock_free"], true);
+}
+
 #[test]
 fn unproven_tables_are_never_written() {
     let folder = tempfile::tempdir().unwrap();
