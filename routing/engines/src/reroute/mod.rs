@@ -7,7 +7,8 @@
 //! A way may only turn where that closes no circle of turns with all other routes ([`turns::Turns`]), so that the new tables are again free
 //! of deadlock on one VL, whatever engine made the old ones. Routes that stay and routes that come are so free of deadlock together, too.
 //!
-//! What a lost cable displaced is remembered, and takes its old ways again when the cable comes back.
+//! What a lost cable displaced is remembered, and takes its old ways again when the cable comes back. A cable that was never there before gets
+//! routes only as later losses displace some to it.
 
 mod column;
 mod survey;
