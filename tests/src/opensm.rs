@@ -1,6 +1,7 @@
 use crate::running::{WAIT_MAX, wait_until_within};
 use crate::{Lfts, Running, Seat, lfts};
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -96,9 +97,15 @@ impl OpenSm {
     pub fn wait_for_within(&mut self, limit: Duration, text: &str, times: usize) {
         let folder = self.folder.path().to_owned();
         let what = || format!("opensm says \"{text}\" {times} times\n{}", last_words(&folder));
+        // Each byte is read once: logs of large fabrics are long, and OpenSM shall not have to share the machine with its reader.
+        let (mut read, mut found) = (0, 0);
         wait_until_within(limit, what, || {
-            let holds = log(&folder).matches(text).count() >= times;
             let ended = self.program.ended();
+            let new = log_from(&folder, read);
+            let whole = new.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+            found += String::from_utf8_lossy(&new[..whole]).matches(text).count();
+            read += whole as u64;
+            let holds = found >= times;
             assert!(holds || ended.is_none(), "opensm ended ({ended:?}) before: {}", what());
             holds
         });
@@ -132,8 +139,17 @@ impl OpenSm {
 }
 
 fn log(folder: &Path) -> String {
-    let bytes = std::fs::read(folder.join("opensm.log")).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&log_from(folder, 0)).into_owned()
+}
+
+/// The log from a byte on.
+fn log_from(folder: &Path, start: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Ok(mut file) = File::open(folder.join("opensm.log")) {
+        // What cannot be read now is read the next time.
+        let _ = file.seek(SeekFrom::Start(start)).and_then(|_| file.read_to_end(&mut bytes));
+    }
+    bytes
 }
 
 fn last_words(folder: &Path) -> String {

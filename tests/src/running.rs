@@ -78,6 +78,7 @@ pub(crate) fn wait_until_within(limit: Duration, what: impl Fn() -> String, mut 
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < limit, "this does not happen: {}", what());
-        std::thread::sleep(Duration::from_millis(2));
+        // What may take long is not asked as often.
+        std::thread::sleep(limit / 60_000);
     }
 }

@@ -1,6 +1,6 @@
 //! Chooses engines by the shape of the fabric.
 
-use crate::{Engine, Options};
+use crate::{Engine, Options, links};
 use heddle_fabric::{Class, Fabric, Shape, classify};
 
 /// A chain of engines in which nobody is left to choose.
@@ -19,7 +19,9 @@ impl Chain {
         let mut chain = Self { engines: Vec::new(), why: None };
         for &engine in engines {
             let chosen = if engine == Engine::Auto {
-                let (why, chosen) = choose(&classify(fabric), options.max_vls);
+                // If what is left of it hangs together no more, the engines say so.
+                let usable = links::usable(engine, fabric, options).unwrap_or_default();
+                let (why, chosen) = choose(&classify(usable.as_ref().unwrap_or(fabric)), options.max_vls);
                 chain.why = Some(why);
                 chosen
             } else {

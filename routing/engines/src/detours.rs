@@ -44,8 +44,9 @@ impl Gaps {
         self.open.extend(places.iter().map(|&port| port != NO_PORT && is_open[usize::from(port)]));
     }
 
+    /// Whether a place, which may be one that only other switches have, can be used.
     fn is_open(&self, moved: &Moved, places: &[u8], place: usize) -> bool {
-        places[place] != places[moved.place as usize] && self.open[moved.open as usize + place]
+        place < places.len() && places[place] != places[moved.place as usize] && self.open[moved.open as usize + place]
     }
 
     /// Notes a route to be moved from a place, among the `places` places noted last.

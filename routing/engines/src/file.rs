@@ -31,6 +31,10 @@ pub(crate) fn fill(tables: &mut Tables, fabric: &Fabric, options: &Options) -> R
             return Err(refusal(reason, culprits, another));
         }
     }
+    let vls = given.lanes().map_or(1, heddle_fabric::Lanes::vls);
+    if vls > options.max_vls {
+        return Err(crate::refusal::too_many_lanes(Engine::File, vls.into(), options.max_vls, Vec::new()));
+    }
     for switch in switches(fabric) {
         tables.row_mut(switch).copy_from_slice(given.row(switch));
     }

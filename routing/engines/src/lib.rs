@@ -121,10 +121,21 @@ pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Table
     Ok(tables)
 }
 
-/// Fills the tables of a connected fabric.
+/// Fills the tables of a connected fabric; those of [`Engine::File`] are for any.
 fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph, options: &Options) -> Result<(), Refusal> {
     if tables.row_len() == 0 {
         return Ok(());
+    }
+    match engine {
+        Engine::Dor => return dor::fill(engine, tables, fabric, graph, options),
+        Engine::Torus => {
+            dor::fill(engine, tables, fabric, graph, options)?;
+            let is_allowed = tables.lanes().is_none() || options.max_vls >= 2;
+            return if is_allowed { Ok(()) } else { Err(refusal::too_many_lanes(engine, 2, options.max_vls, Vec::new())) };
+        }
+        Engine::Dragonfly => return dragonfly::fill(tables, fabric, graph, options),
+        Engine::File => return file::fill(tables, fabric, options),
+        _ => {}
     }
     let roots = given::roots(fabric, options);
     let heights = match engine {
@@ -136,16 +147,9 @@ fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph, opt
     let order = Order::new(graph, heights);
     let numbers = || Numbers::new(fabric, &order, options);
     match engine {
-        Engine::Dor => dor::fill(engine, tables, fabric, graph, options)?,
-        Engine::Torus => {
-            dor::fill(engine, tables, fabric, graph, options)?;
-            if tables.lanes().is_some() && options.max_vls < 2 {
-                return Err(refusal::too_many_lanes(engine, 2, options.max_vls, Vec::new()));
-            }
+        Engine::Dor | Engine::Torus | Engine::Dragonfly | Engine::File | Engine::Auto => {
+            unreachable!("filled above, or another was chosen")
         }
-        Engine::Dragonfly => dragonfly::fill(tables, fabric, graph, options)?,
-        Engine::Auto => unreachable!("another was chosen above"),
-        Engine::File => file::fill(tables, fabric, options)?,
         Engine::Sssp => sssp::fill(tables, fabric, graph, &order, options),
         Engine::Dfsssp => dfsssp::fill(engine, tables, fabric, graph, &order, options)?,
         Engine::Nue => nue::fill(tables, fabric, graph, &order, options),

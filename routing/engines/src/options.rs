@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What the user decides about routes. Each engine heeds what has a meaning for it; the defaults ask for nothing.
 ///
-/// GUIDs that are not in the fabric say nothing.
+/// Roots, compute and I/O nodes that are not in the fabric are refused; other GUIDs that are not say nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The virtual lanes that an engine may use, 1 to 15.

@@ -232,3 +232,27 @@ fn hosts_cabled_to_each_other_are_a_part_of_their_own() {
         assert_eq!(route(engine, &fabric(2, false), &Options::default()).unwrap_err().culprits, [0, 1, 2, 3].map(NodeIndex));
     }
 }
+
+/// Where a pod's switches lost different cables, one has places that another has not.
+#[test]
+fn trees_that_lost_much() {
+    for shape in [
+        "clos3:8,fail-links=5,fail-switches=2,seed=2",
+        "clos3:8,fail-links=15,fail-switches=3,seed=8",
+        "clos3:8,fail-links=5,fail-switches=5,seed=8",
+        "clos3:12,fail-links=15,fail-switches=3,seed=5",
+        "clos3:12,fail-links=15,fail-switches=5,seed=4",
+        "clos3:12,fail-links=15,fail-switches=5,seed=5",
+    ] {
+        let fabric = generated(shape);
+        for engine in [Engine::MinHop, Engine::UpDown, Engine::DownUp, Engine::FatTree, Engine::Nue, Engine::Auto] {
+            let tables =
+                route(engine, &fabric, &Options::default()).unwrap_or_else(|refusal| panic!("{shape}: {}", refusal.display(&fabric)));
+            let report = heddle_verify::verify(&fabric, &tables);
+            assert!(
+                report.connected() && report.loop_free() && (report.deadlock_free() || engine == Engine::MinHop),
+                "{engine} on {shape}: {report}"
+            );
+        }
+    }
+}

@@ -1,4 +1,5 @@
 use crate::{Fabric, Lid, SwitchIndex};
+use std::collections::BTreeMap;
 
 /// Service levels and virtual lanes: which SL a route's packets have, and which VL that is on each hop.
 ///
@@ -10,7 +11,9 @@ pub struct Lanes {
     /// The different rows of SL2VL, each the VLs by SL.
     rows: Vec<[u8; 16]>,
     /// By switch, port of entry and port of exit: the row; empty if all have the first.
-    row_of: Vec<u8>,
+    row_of: Vec<u32>,
+    /// The numbers of the rows.
+    number_of: BTreeMap<[u8; 16], u32>,
     /// Where each switch's part of `row_of` begins, and its ports with port 0.
     parts: Vec<(u32, u32)>,
 }
@@ -35,7 +38,7 @@ impl Lanes {
 
     /// Every switch maps SLs to VLs by the same row.
     pub fn uniform(levels: Levels, row: [u8; 16]) -> Self {
-        Self { levels, rows: vec![row], row_of: Vec::new(), parts: Vec::new() }
+        Self { levels, rows: vec![row], row_of: Vec::new(), number_of: BTreeMap::from([(row, 0)]), parts: Vec::new() }
     }
 
     /// Each pair of ports has a row of its own; at first all have `row`.
@@ -47,21 +50,20 @@ impl Lanes {
             parts.push((begin, ports));
             begin += ports * ports;
         }
-        Self { levels, rows: vec![row], row_of: vec![0; begin as usize], parts }
+        Self { levels, rows: vec![row], row_of: vec![0; begin as usize], number_of: BTreeMap::from([(row, 0)]), parts }
     }
 
     /// Sets the VLs of packets that come to `switch` by one port and leave by another.
     ///
     /// # Panics
-    /// When the lanes are uniform, the switch does not have the ports, or there are more than 256 different rows.
+    /// When the lanes are uniform, or the switch does not have the ports.
     pub fn set_row(&mut self, switch: SwitchIndex, from: u8, to: u8, row: [u8; 16]) {
-        let number = self.rows.iter().position(|known| *known == row).unwrap_or_else(|| {
-            self.rows.push(row);
-            self.rows.len() - 1
-        });
         let (begin, ports) = self.parts[switch.index()];
         assert!(u32::from(from) < ports && u32::from(to) < ports, "no such port");
-        let number = u8::try_from(number).expect("fewer than 257 different rows");
+        let number = *self.number_of.entry(row).or_insert_with(|| {
+            self.rows.push(row);
+            self.rows.len() as u32 - 1
+        });
         self.row_of[(begin + u32::from(from) * ports + u32::from(to)) as usize] = number;
     }
 
@@ -70,7 +72,7 @@ impl Lanes {
     pub fn row(&self, switch: SwitchIndex, from: u8, to: u8) -> &[u8; 16] {
         let number = self.parts.get(switch.index()).and_then(|&(begin, ports)| {
             let known = u32::from(from) < ports && u32::from(to) < ports;
-            known.then(|| usize::from(self.row_of[(begin + u32::from(from) * ports + u32::from(to)) as usize]))
+            known.then(|| self.row_of[(begin + u32::from(from) * ports + u32::from(to)) as usize] as usize)
         });
         &self.rows[number.unwrap_or(0)]
     }

@@ -55,7 +55,8 @@ pub(crate) fn follow(
     if !kept.has_room(new) {
         return Err("switches have more ports than any had that led to another");
     }
-    let mut touched: Vec<(Lid, SwitchIndex)> = patch.entries().iter().map(|entry| (entry.lid, entry.switch)).collect();
+    let mut touched: Vec<(Lid, SwitchIndex)> =
+        patch.entries().iter().map(|entry| (entry.lid, entry.switch)).filter(|at| at.1.index() < new.switch_count()).collect();
     for channel in (0..new.channel_count()).filter(|&channel| old.channel_peer(channel) != new.channel_peer(channel)) {
         kept.leads_to(channel, new.channel_peer(channel).map(|(peer, _)| peer));
         let (switch, port) = new.channel_at(channel);

@@ -25,7 +25,14 @@ pub fn check_certificate(fabric: &Fabric, tables: &Tables, certificate: &Certifi
             for lid in to.lids() {
                 let route = Route { fabric, tables, certificate, lid };
                 if let Some(lanes) = lanes {
-                    let levels = lanes.levels_of(tables.row_len(), source, lid);
+                    let levels_of = |from, to| lanes.levels_of(tables.row_len(), from, to);
+                    let mut levels = levels_of(source, lid);
+                    if levels == 0 && hosts.is_empty() {
+                        // A switch without hosts answers, with the SL of the question.
+                        let own = fabric.end_ports().iter().find(|end| !end.is_host() && end.switch == source);
+                        levels = own.map_or(0, |own| levels_of(to.switch, own.lid));
+                        levels = if levels == 0 { lanes.used_levels() } else { levels };
+                    }
                     let entries = from_itself.then_some(0).into_iter().chain(hosts.iter().copied());
                     for (entry, sl) in entries.flat_map(|entry| (0..16).map(move |sl| (entry, sl))).filter(|(_, sl)| levels >> sl & 1 == 1)
                     {

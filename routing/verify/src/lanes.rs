@@ -29,6 +29,13 @@ pub(crate) fn collect(net: &Net<'_>, tables: &Tables, lanes: &Lanes, vls: u8) ->
     Found { set: set.finish(net), dropped: dropped.into_inner() }
 }
 
+/// The SLs of what a switch without hosts sends to a host's LID, where the tables do not say: it answers, and an answer has the SL of the
+/// question (IBA 13.5.4). If this is not known either, any SL is possible.
+pub(crate) fn answers(net: &Net<'_>, tables: &Tables, lanes: &Lanes, column: &Column, switch: u32) -> u16 {
+    let question = net.own_lid(switch).map_or(0, |lid| lanes.levels_of(tables.row_len(), SwitchIndex(column.owner.0), lid));
+    if question == 0 { lanes.used_levels() } else { question }
+}
+
 /// Packets that switches treat alike: those of one SL, or all where each switch maps SLs to VLs by the same row, since they then keep their
 /// VL.
 #[derive(Debug)]
@@ -163,7 +170,10 @@ impl Tree {
         if hosts.is_empty() && !column.counts_from_everywhere {
             return;
         }
-        let levels = classes.lanes.levels_of(tables.row_len(), SwitchIndex(switch), column.lid);
+        let mut levels = classes.lanes.levels_of(tables.row_len(), SwitchIndex(switch), column.lid);
+        if levels == 0 && hosts.is_empty() {
+            levels = answers(net, tables, classes.lanes, column, switch);
+        }
         let port = block.port(switch, column);
         let mut lost = levels == 0 && !hosts.is_empty() && !(hosts.len() == 1 && column.owner == (switch, hosts[0]));
         let usage = &mut self.usage[switch as usize * classes.len()..][..classes.len()];

@@ -133,8 +133,8 @@ fn examine(fabric: &Fabric, tables: &Tables) -> (Report, Option<Kept>) {
     if let Some(lanes) = tables.lanes() {
         let found = lanes::collect(&net, tables, lanes, lanes.vls());
         dropped = found.dropped;
-        // Where the channels alone have no circle, their VLs have none.
-        if matches!(deadlock, Deadlock::Cyclic(_)) {
+        // Where the channels alone have no circle, their VLs have none. And on one VL the channels are all there is.
+        if matches!(deadlock, Deadlock::Cyclic(_)) && lanes.vls() > 1 {
             deadlock = match cycle::ranks(&net, &found.set) {
                 None => Deadlock::Cyclic(witness::find(&net, tables, &found.set)),
                 Some(ranks) => Deadlock::Free(Certificate { vls: lanes.vls(), ranks, covers_switch_to_switch: false }),

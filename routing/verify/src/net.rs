@@ -38,6 +38,8 @@ pub(crate) struct Net<'a> {
     base: Vec<u32>,
     /// By switch: the ports that lead to hosts with LIDs.
     host_ports: Vec<Vec<u8>>,
+    /// By switch: its own LID.
+    own_lids: Vec<Option<Lid>>,
     /// The words of a set of dependencies.
     pub(crate) set_words: usize,
     /// By block.
@@ -77,7 +79,19 @@ impl<'a> Net<'a> {
         for end in fabric.end_ports().iter().filter(|end| end.is_host()) {
             host_ports[end.switch.index()].push(end.switch_port);
         }
-        Self { fabric, host_switches, host_ports, hops, base, set_words: set as usize, columns, part_of: parts::of_switches(fabric) }
+        let mut own_lids = vec![None; fabric.switch_count()];
+        fabric.end_ports().iter().filter(|end| !end.is_host()).for_each(|end| own_lids[end.switch.index()] = Some(end.lid));
+        Self {
+            fabric,
+            host_switches,
+            host_ports,
+            own_lids,
+            hops,
+            base,
+            set_words: set as usize,
+            columns,
+            part_of: parts::of_switches(fabric),
+        }
     }
 
     /// The LIDs that somebody has, by block.
@@ -130,6 +144,11 @@ impl<'a> Net<'a> {
     /// The ports of a switch that lead to hosts with LIDs.
     pub(crate) fn ports_of_hosts(&self, switch: u32) -> &[u8] {
         &self.host_ports[switch as usize]
+    }
+
+    /// A switch's own LID, if it has one.
+    pub(crate) fn own_lid(&self, switch: u32) -> Option<Lid> {
+        self.own_lids[switch as usize]
     }
 
     /// The port by which a packet comes in that `switch` sent out by `port`; 0 if it comes to no switch.

@@ -73,6 +73,9 @@ impl Proven {
         tables.apply(patch);
         let parts = Parts::of(&fabric);
         let followed = kept.ok_or("the tables need several VLs").and_then(|kept| {
+            if tables.lanes().is_some() {
+                return Err("the tables say which SLs and VLs their routes have");
+            }
             // Entries for LIDs of another part drop packets, and stand for ways as soon as a cable joins the parts.
             if report.parts.len().max(parts.len()) > 1 {
                 return Err("the fabric is in several parts");

@@ -82,9 +82,7 @@ impl Turns {
 
     /// The same turns in a changed fabric, without those from channels that lead elsewhere.
     pub(crate) fn carry(&mut self, old: &Fabric, new: &Fabric, change: &Change) {
-        if old.channel_count() != new.channel_count()
-            || change.before.iter().zip(0..).any(|(&before, now)| before != Some(SwitchIndex(now)))
-        {
+        if !change.same_rows {
             let mut carried = Self::new(new);
             carried.ranks = vec![0; new.channel_count()];
             let words = self.words.min(carried.words);

@@ -34,15 +34,20 @@ pub fn verify_multicast(fabric: &Fabric, unicast: &Tables, groups: &[Group], tab
     let of_groups: Vec<Vec<MulticastFault>> = groups.par_iter().map(|group| check(&net, unicast.lanes(), group, tables)).collect();
     let mut faults: Vec<MulticastFault> = of_groups.into_iter().flatten().collect();
     let known: BTreeSet<Mlid> = groups.iter().map(|group| group.mlid).collect();
-    let unowned = tables.mlids().filter(|mlid| !known.contains(mlid)).count();
+    let nobodys: Vec<Group> = tables
+        .mlids()
+        .filter(|mlid| !known.contains(mlid))
+        .map(|mlid| Group { mlid, sl: 0, members: Vec::new(), senders: Vec::new() })
+        .collect();
+    faults.extend(nobodys.iter().flat_map(|group| circles(&net, group, tables)));
     let fault_count = faults.len() as u64;
     faults.truncate(MulticastReport::KEPT);
     MulticastReport {
         groups: groups.len(),
         faults,
         fault_count,
-        unowned_mlids: unowned as u64,
-        deadlock: rank(&net, unicast, groups, tables),
+        unowned_mlids: nobodys.len() as u64,
+        deadlock: rank(&net, unicast, groups, &nobodys, tables),
     }
 }
 
@@ -51,8 +56,10 @@ fn senders(fabric: &Fabric, group: &Group) -> BTreeSet<(SwitchIndex, u8)> {
     group.members.iter().chain(&group.senders).filter_map(|&at| fabric.attachment(at)).collect()
 }
 
-/// The switches with senders, and the senders' ports there.
-fn sources(fabric: &Fabric, group: &Group) -> Vec<(SwitchIndex, Vec<u8>)> {
+/// Switches with senders, and the senders' ports there.
+type Sources = Vec<(SwitchIndex, Vec<u8>)>;
+
+fn sources(fabric: &Fabric, group: &Group) -> Sources {
     let all: Vec<_> = senders(fabric, group).into_iter().collect();
     all.chunk_by(|a, b| a.0 == b.0).map(|here| (here[0].0, here.iter().map(|&(_, port)| port).collect())).collect()
 }
@@ -93,11 +100,34 @@ fn check(net: &Net<'_>, lanes: Option<&Lanes>, group: &Group, tables: &Multicast
     faults
 }
 
-fn rank(net: &Net<'_>, unicast: &Tables, groups: &[Group], tables: &MulticastTables) -> Result<Certificate, MulticastWitness> {
+/// Where packets to an MLID of nobody, which somebody may still send, come to a switch twice.
+fn circles(net: &Net<'_>, group: &Group, tables: &MulticastTables) -> Option<MulticastFault> {
+    let place = |(switch, port)| Place::new(net.fabric, switch, port);
+    let twice = |source: SwitchIndex| {
+        let flood = Flood::new(net, None, group, tables, (source, &[0]));
+        flood.twice.map(|at| MulticastFault::Twice { mlid: group.mlid, from: place((source, 0)), at: place(at) })
+    };
+    tables.switches(group.mlid).iter().find_map(|&source| twice(source))
+}
+
+fn rank(
+    net: &Net<'_>,
+    unicast: &Tables,
+    groups: &[Group],
+    nobodys: &[Group],
+    tables: &MulticastTables,
+) -> Result<Certificate, MulticastWitness> {
+    // Packets to an MLID of nobody can come in anywhere.
+    let anywhere = |group: &Group| tables.switches(group.mlid).iter().map(|&switch| (switch, vec![0])).collect();
+    let flows: Vec<(&Group, Sources)> = groups
+        .iter()
+        .map(|group| (group, sources(net.fabric, group)))
+        .chain(nobodys.iter().map(|group| (group, anywhere(group))))
+        .collect();
     let turns = |lanes: Option<&Lanes>, tell: &mut dyn FnMut(&Group, Turn)| {
-        for group in groups {
-            for (source, ports) in sources(net.fabric, group) {
-                Flood::new(net, lanes, group, tables, (source, &ports)).turns(|turn| tell(group, turn));
+        for &(group, ref sources) in &flows {
+            for &(source, ref ports) in sources {
+                Flood::new(net, lanes, group, tables, (source, ports)).turns(|turn| tell(group, turn));
             }
         }
     };

@@ -12,7 +12,8 @@ pub struct MulticastReport {
     pub faults: Vec<MulticastFault>,
     /// How many there are.
     pub fault_count: u64,
-    /// MLIDs with entries, but without a group. A warning: nobody sends such packets, and nothing else is checked of them.
+    /// MLIDs with entries, but without a group. A warning; of these it is only checked that packets to them neither go in circles nor close
+    /// one of waiting.
     pub unowned_mlids: u64,
     /// Whether packets of groups and unicast packets can wait for each other in a circle. The certificate ranks the channels for both.
     pub deadlock: Result<Certificate, MulticastWitness>,

@@ -130,7 +130,11 @@ impl Spread {
         self.usage.resize(net.switches(), [[0; 16]; 2]);
         let mut waiting: Vec<u32> = Vec::new();
         for switch in 0..net.switches() as u32 {
-            let level_of = |side: usize| lanes[side].levels_of(mixture.tables[side].row_len(), SwitchIndex(switch), column.lid);
+            let level_of = |side: usize| {
+                let levels = lanes[side].levels_of(mixture.tables[side].row_len(), SwitchIndex(switch), column.lid);
+                let is_told = levels != 0 || !net.ports_of_hosts(switch).is_empty();
+                if is_told { levels } else { crate::lanes::answers(net, mixture.tables[side], lanes[side], column, switch) }
+            };
             let levels = level_of(0) | level_of(1);
             let own = column.counts_from_everywhere.then_some(0);
             let entries = own.into_iter().chain(net.ports_of_hosts(switch).iter().copied());

@@ -1,5 +1,6 @@
 //! The verifier against tables by hand, and against a judge that is too simple to be wrong.
 
+mod answers;
 mod cases;
 mod common;
 mod multicast;

@@ -234,6 +234,15 @@ fn judge_groups(fabric: &Fabric, unicast: &Tables, groups: &[Group], tables: &Mu
             }
         }
     }
+    // To MLIDs of nobody, packets may come from anywhere.
+    for mlid in tables.mlids().filter(|mlid| groups.iter().all(|group| group.mlid != *mlid)) {
+        for &source in tables.switches(mlid) {
+            let mut copies = Copies { fabric, tables, mlid, delivered: BTreeMap::new(), visits: BTreeMap::new(), waits: BTreeSet::new() };
+            copies.go(source, None, fabric.switch_count() + 1);
+            fine &= copies.visits.values().all(|&visits| visits == 1);
+            waits.extend(copies.waits.iter().map(|&pair| (pair, ())));
+        }
+    }
     (fine, !has_cycle(&waits))
 }
 
