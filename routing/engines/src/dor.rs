@@ -21,7 +21,10 @@ const SHORTEST_RING: u32 = 4;
 pub(crate) fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph, options: &Options) -> Result<(), Refusal> {
     let grid = Grid::find(fabric).map_err(|NoGrid { reason, culprits }| Refusal {
         engine,
-        reason: format!("the fabric is no mesh, torus, hypercube or HyperX: {reason}; the first such switches"),
+        reason: format!(
+            "the fabric is no mesh, torus, hypercube or HyperX: {reason}{}",
+            if culprits.is_empty() { "" } else { "; the first such switches" }
+        ),
         culprits,
         remedy: "Use auto, which goes by the shape, or dfsssp, nue or up-down, which route any.".to_owned(),
     })?;

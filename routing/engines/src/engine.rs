@@ -216,19 +216,23 @@ impl Engine {
                 cost: "O(cables x LIDs + VLs x switches x edges)",
             },
             Self::Dor => Description {
-                needs: "a mesh, torus, hypercube or HyperX, with losses too",
-                guarantees: "shortest routes in the order of the dimensions; no deadlock on meshes, hypercubes and HyperX",
+                needs: "a mesh, torus, hypercube or HyperX; losses, too, as far as it can tell the coordinates",
+                guarantees: "shortest routes in the order of the dimensions; no deadlock on whole meshes, hypercubes and HyperX; round \
+                             losses the proof often fails, but on HyperX",
                 virtual_lanes: "1",
                 cost: "O(cables x switches + switches x LIDs)",
             },
             Self::Torus => Description {
-                needs: "a torus, mesh or hypercube, with up to four dimensions that are rings of five switches or more, with losses too",
-                guarantees: "shortest routes in the order of the dimensions; no deadlock, but round a lost switch the proof can fail",
+                needs: "a torus, mesh or hypercube, with up to four dimensions that are rings of five switches or more; losses, too, as \
+                        far as it can tell the coordinates",
+                guarantees: "shortest routes in the order of the dimensions; no deadlock while nothing is lost; round a lost cable the \
+                             proof can fail, round a lost switch often",
                 virtual_lanes: "2 where a ring has five switches or more, else 1",
                 cost: "O(cables x switches + switches x LIDs)",
             },
             Self::Dragonfly => Description {
-                needs: "a dragonfly with groups of three switches or more, with losses too; SL2VL in the switches",
+                needs: "a dragonfly with groups of three switches or more; losses, too, as far as it can tell the groups (of four \
+                        switches, hardly any); SL2VL in the switches",
                 guarantees: "three hops at most in a whole dragonfly, evenly spread, and few more round losses; no deadlock",
                 virtual_lanes: "2",
                 cost: "O(cables x switches + switches x LIDs)",

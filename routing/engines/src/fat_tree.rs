@@ -4,10 +4,14 @@ use crate::graph::Graph;
 use crate::heights::Heights;
 use crate::pieces::Pieces;
 use crate::{Engine, Options, Refusal, given};
-use heddle_fabric::{Fabric, NodeIndex};
+use heddle_fabric::{EndPort, Fabric, NodeIndex};
 
 /// The heights of a tree's switches; a refusal if the fabric is no tree. `O(cables)` beside what [`Heights`] take.
 pub(crate) fn heights(fabric: &Fabric, graph: &Graph, options: &Options) -> Result<Heights, Refusal> {
+    if !fabric.end_ports().iter().any(EndPort::is_host) {
+        // Any order will do, and what lost all its hosts shall not keep the rest of a fabric from being routed.
+        return Ok(Heights::by_hosts(fabric, graph, options));
+    }
     let roots = given::roots(fabric, options);
     let heights = match &roots[..] {
         [] => Heights::of_tree(fabric, graph, options),

@@ -3,7 +3,7 @@
 use crate::out::tell;
 use crate::{fabric, verify};
 use anyhow::{Context, bail};
-use heddle_engines::{Engine, Options};
+use heddle_engines::{Chain, Engine, Options};
 use heddle_fabric::{Fabric, PortSpec};
 use heddle_formats::{ReadError, Warnings};
 use std::path::{Path, PathBuf};
@@ -131,7 +131,10 @@ impl RoutingOptions {
             seed: self.seed,
             tables: tables.map(Arc::new),
         };
-        for &engine in engines {
+        // What auto takes is known here, and may take less than auto.
+        let first = |&engine: &Engine| Chain::new(&[engine], fabric, &options).engines[0];
+        let taken: Vec<Engine> = engines.iter().map(first).collect();
+        for &engine in &taken {
             for option in options.unheeded(engine) {
                 if engines.iter().all(|&engine| options.unheeded(engine).contains(&option)) {
                     let names: Vec<_> = engines.iter().map(|engine| engine.name()).collect();

@@ -56,6 +56,10 @@ fn mfts(bytes: &[u8], fabric: &Fabric, warnings: &mut Warnings) -> Result<Multic
             warnings.add(line.number, WarningKind::SkippedLine, format!("no part of the format: \"{}\"", shorten(text)));
         }
     }
+    if current.is_none() && bytes.iter().any(|byte| !byte.is_ascii_whitespace()) {
+        let reason = "no multicast forwarding table found: this is no opensm.mcfdbs".to_owned();
+        return Err(Fault { line: 1, column: 1, reason });
+    }
     Ok(tables)
 }
 
