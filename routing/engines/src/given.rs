@@ -1,15 +1,26 @@
-//! Whether what the user listed fits the fabric.
+//! Whether what the user listed fits the fabric, and whether the lists agree.
 
 use crate::graph::Graph;
 use crate::refusal::NAMED;
 use crate::{Engine, Options, Refusal};
 use heddle_fabric::{Fabric, Guid, NodeIndex, SwitchIndex};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Refuses lists that cannot be meant for this fabric.
+/// Refuses lists that cannot be meant for this fabric, or contradict each other.
 pub(crate) fn check(engine: Engine, fabric: &Fabric, graph: &Graph, options: &Options) -> Result<(), Refusal> {
-    check_roots(engine, fabric, graph, options)?;
-    check_hosts(engine, fabric, options)
+    if options.roots.is_empty() && options.compute_nodes.is_empty() && options.io_nodes.is_empty() {
+        return Ok(());
+    }
+    let nodes = nodes_by_guid(fabric);
+    check_roots(engine, fabric, graph, &nodes, options)?;
+    check_hosts(engine, fabric, &nodes, options)
+}
+
+/// The node of each GUID of a node or port.
+fn nodes_by_guid(fabric: &Fabric) -> BTreeMap<Guid, NodeIndex> {
+    let nodes = (0..fabric.nodes().len() as u32).map(NodeIndex);
+    let ports = nodes.clone().flat_map(|node| fabric.node_ports(node).iter().map(move |port| (port.guid, node)));
+    ports.filter(|&(guid, _)| guid != Guid(0)).chain(nodes.map(|node| (fabric.node(node).guid, node))).collect()
 }
 
 /// The roots as switches. Those that are none are left out.
@@ -18,7 +29,19 @@ pub(crate) fn roots(fabric: &Fabric, options: &Options) -> Vec<usize> {
     nodes.filter_map(|node| fabric.switch_index(node)).map(SwitchIndex::index).collect()
 }
 
-fn check_roots(engine: Engine, fabric: &Fabric, graph: &Graph, options: &Options) -> Result<(), Refusal> {
+fn check_roots(
+    engine: Engine,
+    fabric: &Fabric,
+    graph: &Graph,
+    nodes: &BTreeMap<Guid, NodeIndex>,
+    options: &Options,
+) -> Result<(), Refusal> {
+    let no_switch = |&node: &NodeIndex| fabric.switch_index(node).is_none();
+    let hosts: Vec<NodeIndex> = options.roots.iter().filter_map(|guid| nodes.get(guid).copied()).filter(no_switch).collect();
+    if !hosts.is_empty() {
+        let remedy = "Take them out of the list of roots (--roots): roots are switches, listed by their node GUIDs.".to_owned();
+        return Err(Refusal { engine, reason: "hosts are listed as roots".to_owned(), culprits: hosts, remedy });
+    }
     let refuse = |reason: String, culprits| {
         let remedy = format!("Correct the list of roots, or leave it out: {engine} finds the order of the switches itself.");
         Err(Refusal { engine, reason, culprits, remedy })
@@ -50,16 +73,21 @@ fn check_roots(engine: Engine, fabric: &Fabric, graph: &Graph, options: &Options
     Ok(())
 }
 
-fn check_hosts(engine: Engine, fabric: &Fabric, options: &Options) -> Result<(), Refusal> {
+fn check_hosts(engine: Engine, fabric: &Fabric, nodes: &BTreeMap<Guid, NodeIndex>, options: &Options) -> Result<(), Refusal> {
+    let io: BTreeSet<&Guid> = options.io_nodes.iter().collect();
+    let both = options.compute_nodes.iter().filter(|guid| io.contains(guid)).filter_map(|guid| nodes.get(guid).copied());
+    let both: Vec<NodeIndex> = both.collect();
+    if !both.is_empty() {
+        let reason = "these are listed as compute nodes and as I/O nodes".to_owned();
+        let remedy = "Take each out of one of the lists (--compute-nodes, --io-nodes).".to_owned();
+        return Err(Refusal { engine, reason, culprits: both, remedy });
+    }
     let refuse = |reason: String, culprits, what| {
         let remedy = format!("Correct the list of {what} nodes, or leave it out: {engine} then balances all hosts alike.");
         Err(Refusal { engine, reason, culprits, remedy })
     };
-    let ports = (0..fabric.nodes().len() as u32).map(NodeIndex).flat_map(|node| fabric.node_ports(node));
-    let known: BTreeSet<Guid> =
-        ports.map(|port| port.guid).filter(|&guid| guid != Guid(0)).chain(fabric.nodes().iter().map(|node| node.guid)).collect();
     for (list, what) in [(&options.compute_nodes, "compute"), (&options.io_nodes, "I/O")] {
-        let absent: Vec<Guid> = list.iter().copied().filter(|guid| !known.contains(guid)).collect();
+        let absent: Vec<Guid> = list.iter().copied().filter(|guid| !nodes.contains_key(guid)).collect();
         if !absent.is_empty() {
             let reason = format!("there are no nodes or ports with these GUIDs, which are listed as {what} nodes: {}", names(&absent));
             return refuse(reason, Vec::new(), what);

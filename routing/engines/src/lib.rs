@@ -95,9 +95,6 @@ use order::Order;
 pub fn route(engine: Engine, fabric: &Fabric, options: &Options) -> Result<Tables, Refusal> {
     let engine = if engine == Engine::Auto { Chain::new(&[engine], fabric, options).engines[0] } else { engine };
     let (options, _) = &options.heeded(engine);
-    if let Some(refusal) = options::if_contradictory(engine, fabric, options) {
-        return Err(refusal);
-    }
     let usable = links::usable(engine, fabric, options)?;
     let fabric = usable.as_ref().unwrap_or(fabric);
     let mut tables = Tables::new(fabric, engine.name());

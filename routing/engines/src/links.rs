@@ -1,6 +1,7 @@
 //! Which cables between switches may be used, and how much each can carry.
 
 use crate::options::Throttled;
+use crate::pieces::Pieces;
 use crate::{Engine, Options, Refusal};
 use heddle_fabric::{Fabric, FabricBuilder, Link, NodeIndex, NodeKind, PortRef, SwitchIndex};
 use std::cmp::Reverse;
@@ -35,7 +36,7 @@ fn if_ignored(fabric: &Fabric, options: &Options) -> Vec<PortRef> {
 
 /// Refuses if something hangs on the cables that `builder` lacks.
 fn if_needed(engine: Engine, fabric: &Fabric, ignored: &[PortRef], builder: &FabricBuilder) -> Result<(), Refusal> {
-    let mut pieces = Pieces::new(builder);
+    let mut pieces = pieces(builder);
     let mut culprits = Vec::new();
     for &at in ignored {
         let Some(peer) = fabric.port(at).and_then(|port| port.peer) else { continue };
@@ -43,7 +44,7 @@ fn if_needed(engine: Engine, fabric: &Fabric, ignored: &[PortRef], builder: &Fab
         let hosts = ends.iter().filter(|&&end| fabric.switch_index(end).is_none());
         if hosts.clone().count() > 0 {
             culprits.extend(hosts);
-        } else if pieces.first(at.node) != pieces.first(peer.node) {
+        } else if pieces.first(at.node.index()) != pieces.first(peer.node.index()) {
             culprits.extend(ends);
         }
     }
@@ -62,12 +63,13 @@ fn without_throttled(builder: &mut FabricBuilder) {
     let mut throttled = throttled(builder);
     throttled.iter().for_each(|cable| builder.disconnect(cable.at));
     throttled.sort_by_key(|cable| (Reverse(cable.rate), cable.at));
-    let mut pieces = Pieces::new(builder);
+    let mut pieces = pieces(builder);
     for equals in throttled.chunk_by(|a, b| a.rate == b.rate) {
-        let needed: Vec<&Cable> = equals.iter().filter(|cable| pieces.first(cable.at.node) != pieces.first(cable.peer.node)).collect();
+        let needed: Vec<&Cable> =
+            equals.iter().filter(|cable| pieces.first(cable.at.node.index()) != pieces.first(cable.peer.node.index())).collect();
         for cable in needed {
             builder.connect(cable.at, cable.peer, cable.link).expect("the cable was there");
-            pieces.join(cable.at.node, cable.peer.node);
+            pieces.join(cable.at.node.index(), cable.peer.node.index());
         }
     }
 }
@@ -143,28 +145,9 @@ fn greatest_common_divisor(a: u8, b: u8) -> u8 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Which switches are in one piece; every host is one of its own, since hosts forward nothing.
-struct Pieces(Vec<usize>);
-
-impl Pieces {
-    fn new(builder: &FabricBuilder) -> Self {
-        let mut pieces = Self((0..builder.nodes().len()).collect());
-        cables(builder).for_each(|(at, peer, _)| pieces.join(at.node, peer.node));
-        pieces
-    }
-
-    /// One switch of the piece, the same for all in it.
-    fn first(&mut self, node: NodeIndex) -> usize {
-        let mut at = node.index();
-        while self.0[at] != at {
-            self.0[at] = self.0[self.0[at]];
-            at = self.0[at];
-        }
-        at
-    }
-
-    fn join(&mut self, a: NodeIndex, b: NodeIndex) {
-        let (a, b) = (self.first(a), self.first(b));
-        self.0[a] = b;
-    }
+/// By node: which switches are in one piece; every host is one of its own, since hosts forward nothing.
+fn pieces(builder: &FabricBuilder) -> Pieces {
+    let mut pieces = Pieces::new(builder.nodes().len());
+    cables(builder).for_each(|(at, peer, _)| _ = pieces.join(at.node.index(), peer.node.index()));
+    pieces
 }

@@ -1,9 +1,9 @@
 //! What the user decides about routes.
 
-use crate::{Engine, Refusal};
-use heddle_fabric::{Fabric, Guid, NodeIndex, Tables};
+use crate::Engine;
+use heddle_fabric::{Guid, Tables};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the user decides about routes. Each engine heeds what has a meaning for it; the defaults ask for nothing.
@@ -104,34 +104,4 @@ impl Options {
         }
         (heeded, others)
     }
-}
-
-/// The refusal of options that contradict the fabric or each other.
-pub(crate) fn if_contradictory(engine: Engine, fabric: &Fabric, options: &Options) -> Option<Refusal> {
-    let nodes = nodes_by_guid(fabric);
-    let node = |guid: &Guid| nodes.get(guid).copied();
-    let no_switch = |&node: &NodeIndex| fabric.switch_index(node).is_none();
-    let hosts: Vec<NodeIndex> = options.roots.iter().filter_map(node).filter(no_switch).collect();
-    if !hosts.is_empty() {
-        let remedy = "Take them out of the list of roots (--roots): roots are switches, listed by their node GUIDs.";
-        return Some(refusal(engine, "hosts are listed as roots", hosts, remedy));
-    }
-    let io: BTreeSet<&Guid> = options.io_nodes.iter().collect();
-    let both: Vec<NodeIndex> = options.compute_nodes.iter().filter(|guid| io.contains(guid)).filter_map(node).collect();
-    if !both.is_empty() {
-        let remedy = "Take each out of one of the lists (--compute-nodes, --io-nodes).";
-        return Some(refusal(engine, "these are listed as compute nodes and as I/O nodes", both, remedy));
-    }
-    None
-}
-
-fn refusal(engine: Engine, reason: &str, culprits: Vec<NodeIndex>, remedy: &str) -> Refusal {
-    Refusal { engine, reason: reason.to_owned(), culprits, remedy: remedy.to_owned() }
-}
-
-/// The node of each GUID of a node or port.
-fn nodes_by_guid(fabric: &Fabric) -> BTreeMap<Guid, NodeIndex> {
-    let nodes = (0..fabric.nodes().len() as u32).map(NodeIndex);
-    let ports = nodes.clone().flat_map(|node| fabric.node_ports(node).iter().map(move |port| (port.guid, node)));
-    ports.filter(|&(guid, _)| guid != Guid(0)).chain(nodes.map(|node| (fabric.node(node).guid, node))).collect()
 }

@@ -5,7 +5,7 @@ use heddle_fabric::{Lid, SwitchIndex};
 pub struct Certificate {
     /// How many virtual lanes it tells apart. With 1, the channels themselves are ranked, which holds for whatever SLs and VLs.
     pub vls: u8,
-    /// By [`Fabric::channel`] and VL: channel * `vls` + VL.
+    /// By [`heddle_fabric::Fabric::channel`] and VL: channel * `vls` + VL.
     pub ranks: Vec<u32>,
     /// Whether it holds for packets from switches to switches too, and not only for traffic that has a host at one end.
     pub covers_switch_to_switch: bool,
