@@ -43,6 +43,9 @@ pub enum Engine {
     /// Levels are counted up from the leaves, or down from [`crate::Options::roots`] where these are given. Whatever is missing, uneven
     /// or cabled across levels, a tree it stays: all of this is routed as it is, up and then down, and never refused.
     FatTree,
+    /// One shortest way from each switch to each other, shared by their hosts, and for each pair of switches one service level, the same there
+    /// and back, that says on which virtual lane it is free of deadlock.
+    Lash,
     /// Every route is a shortest one, over the cables where it meets the fewest others; nothing is promised about deadlock.
     Sssp,
     /// Nearly the routes of [`Engine::Sssp`], on as many virtual lanes as they need to be free of deadlock: the service level says which.
@@ -84,13 +87,14 @@ pub struct Description {
 
 impl Engine {
     /// All engines.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::MinHop,
         Self::UpDown,
         Self::DownUp,
         Self::FatTree,
         Self::Dor,
         Self::Torus,
+        Self::Lash,
         Self::Sssp,
         Self::Dfsssp,
         Self::Nue,
@@ -106,6 +110,7 @@ impl Engine {
             Self::UpDown => "up-down",
             Self::DownUp => "down-up",
             Self::FatTree => "fat-tree",
+            Self::Lash => "lash",
             Self::Sssp => "sssp",
             Self::Dfsssp => "dfsssp",
             Self::Nue => "nue",
@@ -146,6 +151,7 @@ impl Engine {
                 "throttled weigh",
                 "seed",
             ],
+            Self::Lash => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
             Self::Nue => &["ignore-links", "throttled avoid", "throttled weigh", "seed"],
             Self::File => &["lfts"],
             Self::Dor | Self::Torus | Self::Dragonfly => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
@@ -195,6 +201,12 @@ impl Engine {
                              contention in shifts while the tree is whole",
                 virtual_lanes: "1",
                 cost: "O(cables x switches x diameter / 64 + switches x LIDs)",
+            },
+            Self::Lash => Description {
+                needs: "a fabric of any shape; switches with as many VLs as it finds to be needed",
+                guarantees: "shortest routes, one way and one SL for each pair of switches, the same SL there and back; no deadlock",
+                virtual_lanes: "as many as it finds to be needed, up to --max-vls",
+                cost: "O(cables x switches + VLs x switches^2 x diameter + switches x LIDs)",
             },
             Self::Sssp => Description {
                 needs: "a fabric of any shape",

@@ -48,6 +48,7 @@ mod file;
 mod given;
 mod graph;
 mod heights;
+mod lash;
 mod layers;
 mod links;
 mod min_hop;
@@ -147,6 +148,7 @@ fn fill(engine: Engine, tables: &mut Tables, fabric: &Fabric, graph: &Graph, opt
         Engine::Dor | Engine::Torus | Engine::Dragonfly | Engine::File | Engine::Auto => {
             unreachable!("filled above, or another was chosen")
         }
+        Engine::Lash => lash::fill(engine, tables, fabric, graph, &order, options)?,
         Engine::Sssp => sssp::fill(tables, fabric, graph, &order, options),
         Engine::Dfsssp => dfsssp::fill(engine, tables, fabric, graph, &order, options)?,
         Engine::Nue => nue::fill(tables, fabric, graph, &order, options),

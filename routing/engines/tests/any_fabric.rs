@@ -82,7 +82,7 @@ fn the_lids_of_a_range_take_different_ways() {
         site.builder.port_mut(host).unwrap().lmc = 2;
     }
     let fabric = site.build();
-    for engine in ANY_SHAPE {
+    for engine in SEVERAL_WAYS {
         let tables = route(engine, &fabric, &Options::default()).unwrap();
         judge(&fabric, &tables);
         for end in fabric.end_ports().iter().filter(|end| end.is_host()) {
@@ -207,7 +207,7 @@ fn engines_are_known_by_name() {
         assert_eq!(engine.name().parse(), Ok(engine));
     }
     let error = "minhop".parse::<Engine>().unwrap_err().to_string();
-    let names = "min-hop, up-down, down-up, fat-tree, dor, torus, sssp, dfsssp, nue, dragonfly, file, auto";
+    let names = "min-hop, up-down, down-up, fat-tree, dor, torus, lash, sssp, dfsssp, nue, dragonfly, file, auto";
     assert_eq!(error, format!("there is no engine \"minhop\"; there are: {names}"));
 }
 

@@ -101,7 +101,8 @@ fn g9_hosts_have_an_lmc_and_switches_none() {
     for end in fabric.end_ports() {
         assert_eq!(end.lids().count(), if end.is_host() { 2 } else { 1 });
     }
-    for engine in Engine::ALL {
+    // With lash, there is one way between two switches.
+    for engine in Engine::ALL.into_iter().filter(|&engine| engine != Engine::Lash) {
         let Ok(tables) = route(engine, &fabric, &Options::default()) else { continue };
         judge(&fabric, &tables);
         for end in fabric.end_ports().iter().filter(|end| end.is_host()) {

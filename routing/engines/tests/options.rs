@@ -301,7 +301,8 @@ fn seeds_give_other_routes_that_are_as_good() {
         let tables: Vec<Tables> = [0, 1, 2].map(|seed| routed(engine, &fabric, &Options { seed, ..Options::default() })).into();
         assert!(tables[0] != tables[1] && tables[1] != tables[2] && tables[0] != tables[2], "{engine}");
         assert!(tables[1] == routed(engine, &fabric, &Options { seed: 1, ..Options::default() }), "{engine}: a seed decides all");
-        for tables in &tables {
+        // Five other leaves cannot share four spines evenly, and with lash the hosts of a leaf have one way.
+        for tables in tables.iter().filter(|_| engine != Engine::Lash) {
             assert!(imbalance(&fabric, tables) < 1.01, "{engine}");
         }
     }
@@ -314,7 +315,7 @@ fn every_lid_of_a_host_leaves_by_another_cable_and_another_spine_while_there_are
         builder.set_lmc(lmc);
         builder.assign_lids().unwrap();
         let fabric = builder.build();
-        for engine in ANY_SHAPE {
+        for engine in SEVERAL_WAYS {
             let tables = routed(engine, &fabric, &Options::default());
             for end in fabric.end_ports().iter().filter(|end| end.is_host()) {
                 assert_eq!(end.lids().count(), 1 << lmc);

@@ -78,7 +78,8 @@ fn check(engine: Engine, fabric: &Fabric, options: &Options) -> Option<Tables> {
     let tables = match route(engine, fabric, options) {
         Ok(tables) => tables,
         Err(refusal) => {
-            assert!(!ANY_SHAPE.contains(&engine) || engine == Engine::Dfsssp && options.max_vls == 1, "{}", context());
+            let needs_lanes = matches!(engine, Engine::Lash | Engine::Dfsssp) && options.max_vls == 1;
+            assert!(!ANY_SHAPE.contains(&engine) || needs_lanes, "{}", context());
             assert!(!refusal.reason.is_empty() && !refusal.remedy.is_empty(), "{}", context());
             assert!(refusal.display(fabric).to_string().contains(&refusal.remedy), "{}", context());
             return None;
@@ -92,7 +93,7 @@ fn check(engine: Engine, fabric: &Fabric, options: &Options) -> Option<Tables> {
     let wheel = engine == Engine::Torus && fabric.switch_count() == 5 && [16, 32].contains(&arcs);
     let may_deadlock = wheel || matches!(engine, Engine::MinHop | Engine::Sssp | Engine::Dor);
     assert!(good || may_deadlock, "{}: {report}", context());
-    if matches!(engine, Engine::MinHop | Engine::Sssp | Engine::Dfsssp) {
+    if matches!(engine, Engine::MinHop | Engine::Lash | Engine::Sssp | Engine::Dfsssp) {
         let verdict = judge(fabric, &tables);
         for switch in 0..fabric.switch_count() {
             let shortest = shortest(fabric, SwitchIndex(switch as u32));
@@ -210,11 +211,18 @@ fn switches_of_254_ports() {
 }
 
 /// A line of 66 switches and a ring of 130: some routes have 65 hops, more than directed-route packets go.
+///
+/// On the ring, lash refuses: the same port leads the same way round at each switch, so that the routes there and back between two switches
+/// across go all the way round. Any two of these 65 pairs close a circle; they would take 65 layers.
 #[test]
 fn ways_of_more_than_64_hops() {
     for spec in ["mesh:66,hosts=1", "ring:130,hosts=1"] {
         let fabric = generated(spec);
         for engine in Engine::ALL {
+            if engine == Engine::Lash && spec.starts_with("ring") {
+                assert!(!route(engine, &fabric, &Options { max_vls: 15, ..Options::default() }).unwrap_err().culprits.is_empty());
+                continue;
+            }
             if let Some(tables) = check(engine, &fabric, &Options { max_vls: 15, ..Options::default() }) {
                 assert!(quality(&fabric, &tables).max_hops >= 65, "{engine}");
             }

@@ -88,7 +88,7 @@ fn healthy_trees_are_balanced_and_have_shortest_routes_only() {
     // leaf carries at least H - L routes and one to a pod H - P. In the smallest tree that is 124 and 112, thus 1.051. OpenSM's ftree
     // has 1.03 on the tree of 16-port switches.
     let permuted = |number: usize| (number as u64 * 7919) % 10007 + 1;
-    for engine in ANY_SHAPE {
+    for engine in SEVERAL_WAYS {
         for (limit, fabric) in [
             (1.0, clos2(36, 18, 18, 1).build()),
             (1.0, clos2(8, 4, 16, 4).build()),
@@ -127,7 +127,7 @@ fn cores_with_several_cables_to_a_pod_are_balanced_too() {
     let fabric = site.build();
     assert_sound(&fabric, 16);
     // Each cable of a leaf should carry 256 - 8 routes each way, and each of a core 256 - 64: 248 over the mean of 220 is 1.127.
-    for engine in ANY_SHAPE {
+    for engine in SEVERAL_WAYS {
         let imbalance = imbalance(&fabric, &route(engine, &fabric, &Options::default()).unwrap());
         assert!(imbalance < 1.128, "{engine}: {imbalance}");
         assert_eq!(detours(&fabric, engine), 0.0);
@@ -166,7 +166,7 @@ fn hosts_of_healthy_trees_share_links_as_with_opensms_ftree() {
     let effort = Effort { bisections: 200, permutations: 126, shifts: 200 };
     for (k, bisection, permutation) in [(16, 0.703, 0.532), (24, 0.685, 0.512)] {
         let fabric = clos3(k, k, in_order).build();
-        for engine in ANY_SHAPE {
+        for engine in SEVERAL_WAYS {
             let found = patterns(&fabric, &route(engine, &fabric, &Options::default()).unwrap(), effort).unwrap();
             assert!((found.bisection - bisection).abs() < 0.005, "{engine}, k = {k}: {found:?}");
             assert!((found.permutation - permutation).abs() < 0.005, "{engine}, k = {k}: {found:?}");

@@ -17,7 +17,11 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The engines that route any connected fabric, given VLs enough.
-pub const ANY_SHAPE: [Engine; 6] = [Engine::MinHop, Engine::UpDown, Engine::DownUp, Engine::Sssp, Engine::Dfsssp, Engine::Nue];
+pub const ANY_SHAPE: [Engine; 7] =
+    [Engine::MinHop, Engine::UpDown, Engine::DownUp, Engine::Lash, Engine::Sssp, Engine::Dfsssp, Engine::Nue];
+
+/// Those of them in which the LIDs of a switch take several ways where there are. With lash there is one for each pair of switches.
+pub const SEVERAL_WAYS: [Engine; 6] = [Engine::MinHop, Engine::UpDown, Engine::DownUp, Engine::Sssp, Engine::Dfsssp, Engine::Nue];
 
 /// Builds a fabric by hanging cables on the next free ports.
 pub struct Site {
