@@ -27,8 +27,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "E[,E...]", required_unless_present = "from", value_delimiter = ',', value_parser = engines::parser())]
     engine: Vec<Engine>,
 
-    /// Start from these tables (opensm-lfts.dump, or what dump_lfts.sh prints), made for the same nodes and LIDs, perhaps with other cables: entries
-    /// that still lead to their LID stay, and the others change. Engines and their options have a say only where this is refused
+    /// Start from these tables (opensm-lfts.dump, or what dump_lfts.sh prints), made for the same nodes and LIDs, perhaps with other cables:
+    /// entries that still lead to their LID stay, unless another switch has no way then, and the others change. Engines and their options
+    /// have a say only where this is refused
     #[arg(long, value_name = "LFTS")]
     from: Option<PathBuf>,
 

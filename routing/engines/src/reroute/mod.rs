@@ -57,7 +57,8 @@ impl Rerouter {
     }
 
     /// Begins with tables of which some entries do not lead to their LID: tables for the same nodes and LIDs with other cables. The entries
-    /// to be changed so that all do; those that do already stay. `O(switches * LIDs)`.
+    /// to be changed so that all do; those that do already stay, unless a neighbour has to take another way so that a switch has one at all.
+    /// `O(switches * LIDs)`.
     ///
     /// # Errors
     /// A [`Refusal`] of tables that need SLs, or whose routes are not free of deadlock on one VL; if the fabric is in several parts; or if no
