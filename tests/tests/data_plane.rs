@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use heddle_emulator::traffic::{Attack, End, Options, Pattern, Programmed};
-use heddle_fabric::{EndPort, Fabric, Lid, NodeIndex, PortRef, Tables, generate};
+use heddle_fabric::{EndPort, Fabric, Lid, NO_PORT, NodeIndex, PortRef, SwitchIndex, Tables, generate};
 use heddle_tests::{Dump, Emulate, Graph, OpenSm, Preload, Seat, Stock, fields, heddle, records};
 use heddle_verify::verify;
 use serde_json::Value;
@@ -49,7 +49,14 @@ fn up_down_does_not() {
 
 #[test]
 fn nue_does_not() {
-    never_stops(&route(RING, "nue", &[], true));
+    let mut written = route(RING, "nue", &[], true);
+    // OpenSM's nue speaks for the hosts' LIDs alone (nue_include_switches is FALSE).
+    for end in written.fabric.end_ports().iter().filter(|end| !end.is_host()) {
+        for switch in (0..written.fabric.switch_count() as u32).map(SwitchIndex) {
+            written.tables.row_mut(switch)[end.lid.index()] = NO_PORT;
+        }
+    }
+    never_stops(&written);
 }
 
 #[test]
