@@ -72,7 +72,7 @@ fn theirs(fabric: &Fabric, cable: PortRef) -> f64 {
     let mut opensm = OpenSm::start(&seat, &["--maxsmps", "64", "--routing_engine", "minhop", "--sweep", "0", "-D", opensm::VERBOSE]);
     opensm.wait_for_within(opensm::LIMIT, "SUBNET UP", 1);
     ibsim.console(&format!("Unlink \"S-{:016x}\"[{}]", fabric.node(cable.node).guid.0, cable.port));
-    opensm.wait_for_within(opensm::LIMIT, "SUBNET UP", 2);
+    opensm.wait_for_within(opensm::LIMIT, " tables configured", 2);
     opensm::stages(&opensm.log())[1]
 }
 
