@@ -85,6 +85,20 @@ pub struct Description {
     pub cost: &'static str,
 }
 
+/// The options that engines heed whose routes climb and then descend.
+const CLIMBING: &[&str] = &[
+    "roots",
+    "ids",
+    "compute-nodes",
+    "io-nodes",
+    "port-order",
+    "routing-order",
+    "ignore-links",
+    "throttled avoid",
+    "throttled weigh",
+    "seed",
+];
+
 impl Engine {
     /// All engines.
     pub const ALL: [Self; 13] = [
@@ -128,33 +142,14 @@ impl Engine {
             Self::MinHop | Self::Sssp | Self::Dfsssp => {
                 &["hop-weights", "port-order", "routing-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"]
             }
-            Self::UpDown | Self::FatTree => &[
-                "roots",
-                "ids",
-                "compute-nodes",
-                "io-nodes",
-                "port-order",
-                "routing-order",
-                "ignore-links",
-                "throttled avoid",
-                "throttled weigh",
-                "seed",
-            ],
-            Self::DownUp => &[
-                "ids",
-                "compute-nodes",
-                "io-nodes",
-                "port-order",
-                "routing-order",
-                "ignore-links",
-                "throttled avoid",
-                "throttled weigh",
-                "seed",
-            ],
-            Self::Lash => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
+            Self::UpDown | Self::FatTree => CLIMBING,
+            // It needs no roots, which come first.
+            Self::DownUp => CLIMBING.split_at(1).1,
             Self::Nue => &["ignore-links", "throttled avoid", "throttled weigh", "seed"],
             Self::File => &["lfts"],
-            Self::Dor | Self::Torus | Self::Dragonfly => &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"],
+            Self::Dor | Self::Torus | Self::Lash | Self::Dragonfly => {
+                &["port-order", "ignore-links", "throttled avoid", "throttled weigh", "seed"]
+            }
             // What the engines heed that it may take.
             Self::Auto => &[
                 "roots",
