@@ -46,35 +46,6 @@ fn vl(unicast: &Tables, switch: SwitchIndex, entry: u8, exit: u8, sl: u8) -> u8 
     unicast.lanes().map_or(0, |lanes| lanes.row(switch, entry, exit)[usize::from(sl)])
 }
 
-/// What packets to unicast LIDs wait for that a host sends or is sent.
-fn unicast_dependencies(fabric: &Fabric, tables: &Tables) -> Dependencies {
-    let mut found = Dependencies::new();
-    let hosts = fabric.end_ports().iter().filter(|end| end.is_host()).map(|end| (end.switch, end.switch_port));
-    let own = (0..fabric.switch_count() as u32).map(|switch| (SwitchIndex(switch), 0));
-    for from in hosts.chain(own) {
-        for end in fabric.end_ports().iter().filter(|end| end.is_host() || from.1 != 0) {
-            for lid in end.lids() {
-                let levels = tables.lanes().map_or(1, |lanes| lanes.levels_of(tables.row_len(), from.0, lid));
-                for sl in (0..16).filter(|sl| levels >> sl & 1 == 1) {
-                    let (mut at, mut last) = (from, None);
-                    for _ in 0..=fabric.switch_count() {
-                        let port = tables.port(at.0, lid);
-                        if port > fabric.switch(at.0).num_ports {
-                            break;
-                        }
-                        let channel = fabric.channel(at.0, port);
-                        let Some(next) = fabric.channel_peer(channel) else { break };
-                        let buffer = (channel, vl(tables, at.0, at.1, port, sl));
-                        found.extend(last.map(|last| (last, buffer)));
-                        (at, last) = (next, Some(buffer));
-                    }
-                }
-            }
-        }
-    }
-    found
-}
-
 fn is_acyclic(dependencies: &Dependencies) -> bool {
     let mut graph = DiGraph::<(), ()>::new();
     let mut vertices = BTreeMap::new();
@@ -119,7 +90,7 @@ fn flood(
 
 /// Checks all that is promised of tables. Returns the most hops between switches of any packet, by group.
 fn assert_good(fabric: &Fabric, unicast: &Tables, groups: &[Group], tables: &MulticastTables) -> Vec<u32> {
-    let mut waits = unicast_dependencies(fabric, unicast);
+    let mut waits = dependencies(fabric, unicast);
     let known: BTreeSet<Mlid> = groups.iter().map(|group| group.mlid).collect();
     assert!(tables.mlids().all(|mlid| known.contains(&mlid)), "a tree of a group that there is not");
     let hops = groups
@@ -164,7 +135,7 @@ fn routed() -> impl Strategy<Value = (Netlist, Tables)> {
 fn assert_refusal_is_right(fabric: &Fabric, unicast: &Tables, no_tree: &NoTree) {
     assert!(unicast.engine() != "up-down", "{}", no_tree.display(fabric));
     match no_tree.mlid {
-        None => assert!(unicast.lanes().is_some() || !is_acyclic(&unicast_dependencies(fabric, unicast))),
+        None => assert!(unicast.lanes().is_some() || !is_acyclic(&dependencies(fabric, unicast))),
         Some(_) => assert!(!no_tree.culprits.is_empty()),
     }
 }

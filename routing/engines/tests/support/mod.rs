@@ -339,6 +339,9 @@ fn way(fabric: &Fabric, tables: &Tables, from: (SwitchIndex, u8), lid: Lid, sl: 
     let mut at = from;
     loop {
         let port = tables.port(at.0, lid);
+        if port > fabric.switch(at.0).num_ports {
+            return way; // dropped: there is no cable to the LID's part
+        }
         let channel = fabric.channel(at.0, port);
         let vl = tables.lanes().map_or(0, |lanes| lanes.row(at.0, at.1, port)[sl]);
         let Some(next) = fabric.channel_peer(channel) else { return way };
@@ -347,8 +350,8 @@ fn way(fabric: &Fabric, tables: &Tables, from: (SwitchIndex, u8), lid: Lid, sl: 
     }
 }
 
-/// Whether no packets that hosts send can wait for each other in a circle: every pair is followed, and petgraph asked.
-pub fn is_acyclic(fabric: &Fabric, tables: &Tables) -> bool {
+/// What packets to unicast LIDs wait for that a host sends or is sent: every pair is followed.
+pub fn dependencies(fabric: &Fabric, tables: &Tables) -> BTreeSet<((usize, u8), (usize, u8))> {
     let mut edges = BTreeSet::new();
     let hosts = fabric.end_ports().iter().filter(|end| end.is_host()).map(|end| (end.switch, end.switch_port));
     let own = (0..fabric.switch_count() as u32).map(|switch| (SwitchIndex(switch), 0));
@@ -362,6 +365,12 @@ pub fn is_acyclic(fabric: &Fabric, tables: &Tables) -> bool {
             }
         }
     }
+    edges
+}
+
+/// Whether no packets that hosts send can wait for each other in a circle: petgraph is asked.
+pub fn is_acyclic(fabric: &Fabric, tables: &Tables) -> bool {
+    let edges = dependencies(fabric, tables);
     let mut graph = DiGraph::<(), ()>::new();
     let mut vertices = BTreeMap::new();
     for (a, b) in edges {
